@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import {
+  deleteProvider,
+  findStoredProvider,
+  insertProvider,
+} from '../../src/authentication/credentials/providers.store.ts';
+import { editProvider, removeProvider, turnOff, turnOn } from '../../src/authentication/federation/manage-provider.ts';
+import { RequestError } from '../../src/platform/errors.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { startSignet } from '../support/signet.ts';
 import {
@@ -94,3 +101,42 @@ onBothEngines('a new administrator cannot edit a provider, and can disable one',
   assert.equal((await fresh.browser.get(`${path}/acme`)).json?.groups_claim, null);
   assert.equal((await fresh.browser.postEmpty(`${path}/acme/disable`)).status, 200, 'in an emergency');
 });
+
+onBothEngines(
+  'what is done to a provider is not done to another one that has got its ID meanwhile',
+  async (t, engine) => {
+    const { signet, second, admin, replace } = await world(t, engine);
+    const { db } = signet.deps;
+    const first = await findStoredProvider(db, 'acme');
+    assert.ok(first);
+    const caller = { actor: 'cli' } as const;
+    const acts: Readonly<Record<string, (deps: typeof signet.deps) => Promise<unknown>>> = {
+      edit: (deps) => editProvider(deps, caller, 'acme', { client_secret: 'that of the first one' }),
+      disable: (deps) => turnOff(deps, caller, 'acme'),
+      enable: (deps) => turnOn(deps, caller, 'acme'),
+      remove: (deps) => removeProvider(deps, caller, 'acme'),
+    };
+    for (const [name, act] of Object.entries(acts)) {
+      await db.shared.change({ run: { gone: deleteProvider(first), first: insertProvider(first) } });
+      if (name === 'enable') await turnOff(signet.deps, caller, 'acme');
+      let after: unknown;
+      const shared = Object.assign(Object.create(db.shared) as typeof db.shared, {
+        change: async (...wanted: Parameters<typeof db.shared.change>) => {
+          await replace();
+          if (name === 'enable') await turnOff(signet.deps, caller, 'acme');
+          after = await findStoredProvider(db, 'acme');
+          return db.shared.change(...wanted);
+        },
+      });
+      const between = Object.assign(Object.create(db) as typeof db, { shared });
+      const log = (await signet.auditLog({ target: 'provider:acme' })).length;
+      await assert.rejects(act({ ...signet.deps, db: between }), RequestError, name);
+      const stored = await findStoredProvider(db, 'acme');
+      assert.equal(stored?.issuer, second.issuer, name);
+      assert.deepEqual(stored, after, name);
+      const events = (await signet.auditLog({ target: 'provider:acme' })).length - log;
+      assert.equal(events, name === 'enable' ? 3 : 2, 'of what was really done');
+      assert.equal((await admin.browser.delete(`${path}/acme`)).status, 200);
+    }
+  },
+);

@@ -40,17 +40,21 @@ export const insertProvider = (one: ProviderWithSecret): Sql =>
 
 export type ProviderTerms = Omit<ProviderWithSecret, 'provider_id' | 'issuer' | 'created_at' | 'disabled_at'>;
 
-export const updateProvider = (provider_id: string, to: Partial<ProviderTerms>): Sql =>
-  sql`update providers set ${WithSecret.set(to)} where provider_id = ${provider_id}`;
+/** The one that was read: another one may have got its ID since, and has another issuer. */
+const isIt = ({ provider_id, issuer }: Pick<StoredProvider, 'provider_id' | 'issuer'>) =>
+  sql`provider_id = ${provider_id} and issuer = ${issuer}`;
+type It = Parameters<typeof isIt>[0];
 
-export const disableProvider = (provider_id: string, now: number): Sql =>
-  sql`update providers set disabled_at = ${now} where provider_id = ${provider_id} and disabled_at is null`;
+export const updateProvider = (it: It, to: Partial<ProviderTerms>): Sql =>
+  sql`update providers set ${WithSecret.set(to)} where ${isIt(it)}`;
 
-export const enableProvider = (provider_id: string): Sql =>
-  sql`update providers set disabled_at = null where provider_id = ${provider_id} and disabled_at is not null`;
+export const disableProvider = (it: It, now: number): Sql =>
+  sql`update providers set disabled_at = ${now} where ${isIt(it)} and disabled_at is null`;
 
-export const deleteProvider = (provider_id: string): Sql =>
-  sql`delete from providers where provider_id = ${provider_id}`;
+export const enableProvider = (it: It): Sql =>
+  sql`update providers set disabled_at = null where ${isIt(it)} and disabled_at is not null`;
+
+export const deleteProvider = (it: It): Sql => sql`delete from providers where ${isIt(it)}`;
 
 /** A condition: an identity of the issuer opens its account now. Ids of the settings hide those of the store. */
 export function signsIn({ providers }: ProviderSettings, issuer: Sql): Sql {

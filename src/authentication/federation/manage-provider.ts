@@ -165,7 +165,7 @@ export async function editProvider(
     now(deps),
   );
   const done = await deps.db.shared.change({
-    run: { provider: mustChange(updateProvider(id, to)), event: event.statement },
+    run: { provider: mustChange(updateProvider(before, to)), event: event.statement },
   });
   deps.providers.forget();
   if (!done.ok) throw notFound();
@@ -189,7 +189,7 @@ export async function turnOff(deps: ProviderDeps, caller: Caller, id: string): P
   const before = await requireStored(deps, id);
   const at = now(deps);
   const event = auditEvent({ action: 'provider.disabled', ...caller, target: targetOf(id) }, at).statement;
-  const done = await deps.db.shared.change({ run: { provider: mustChange(disableProvider(id, at)), event } });
+  const done = await deps.db.shared.change({ run: { provider: mustChange(disableProvider(before, at)), event } });
   deps.providers.forget();
   if (!done.ok) throw invalidState('disabled');
   return listedOf(deps, { ...before, disabled_at: at });
@@ -204,7 +204,7 @@ export async function turnOn(deps: ProviderDeps, caller: Caller, id: string): Pr
   const event = auditEvent({ action: 'provider.enabled', ...caller, target: targetOf(id) }, now(deps)).statement;
   const done = await deps.db.shared.change({
     run: {
-      provider: mustChange(enableProvider(id)),
+      provider: mustChange(enableProvider(before)),
       mails: await mailsAbout(deps, 'provider_enabled', before),
       event,
     },
@@ -233,7 +233,7 @@ export async function removeProvider(deps: ProviderDeps, caller: Caller, id: str
     now(deps),
   );
   const done = await deps.db.shared.change({
-    run: { provider: mustChange(deleteProvider(id)), event: event.statement },
+    run: { provider: mustChange(deleteProvider(before)), event: event.statement },
   });
   deps.providers.forget();
   if (!done.ok) throw notFound();
