@@ -13,10 +13,11 @@ import { rotateDueKeys } from '../oauth/signing-keys/signing-keys.ts';
 import { expireGrants, purgeEndedGrants } from '../oauth/statements.ts';
 import { accessTokenSeconds } from '../oauth/token/access-token.ts';
 import { now } from '../platform/clock.ts';
-import { type Db, StoreUnavailable, storeReason } from '../platform/db/db.ts';
+import { type OneDb, type Part, StoreUnavailable, storeReason } from '../platform/db/db.ts';
+import { workIn } from '../platform/db/parts.ts';
 import { bringAttemptsForward } from '../platform/db/planned.ts';
 import { deleteExpired } from '../platform/db/table-rows.ts';
-import { type ExpiryJob, expiringTables, questionsSeconds } from '../platform/db/tables.ts';
+import { type ExpiryJob, expiringTables, questionsSeconds, tables } from '../platform/db/tables.ts';
 import { retriedMails } from '../platform/mail/sender.ts';
 import { pace } from '../platform/pace.ts';
 import { dangerousSkewSeconds } from '../platform/processes.ts';
@@ -34,13 +35,21 @@ import { deliveryKinds } from './deliveries.ts';
 /** Resolves to false if the signal ended it before all was done. */
 type Job = (deps: Deps, signal?: AbortSignal) => Promise<unknown>;
 
+/** The same of the rows in one part of the store, which it is handed as the store. */
+type PartJob = (deps: Deps & { db: OneDb }, signal?: AbortSignal) => Promise<unknown>;
+
+const inEachPart =
+  (job: PartJob): Job =>
+  async (deps, signal) =>
+    !(await workIn(deps.db.parts, (part) => job({ ...deps, db: part }, signal))).includes(false);
+
 /** A dead delivery can be replayed for this long. */
 const unsentSeconds = 30 * 86_400;
 
 /** Deletes at most `rows` rows that expired before a moment. */
-type Purge = (db: Db, before: number, rows: number) => Promise<{ changes: number }>;
+type Purge = (part: Part, before: number, rows: number) => Promise<{ changes: number }>;
 
-type Purges = readonly (readonly [Purge, keptSeconds: number | ((deps: Deps) => number)])[];
+type Purges = readonly (readonly [Purge, keptSeconds: number | ((deps: Deps) => number), where?: 'shared'])[];
 
 /** What expires in a way that its room knows, with the seconds for which it is kept then. */
 const purgesOfRooms = {
@@ -62,8 +71,9 @@ const purgesOfTables: readonly { job: ExpiryJob; purge: Purges[number] }[] = exp
   ({ name, job, keptSeconds = 0, keptDaysLimit }) => ({
     job,
     purge: [
-      (db, before, rows) => deleteExpired(db, name, before, rows),
+      (part, before, rows) => deleteExpired(part, name, before, rows),
       keptDaysLimit === undefined ? keptSeconds : ({ config }) => config.limits[keptDaysLimit] * 86_400,
+      tables[name].place === 'shared' ? 'shared' : undefined,
     ],
   }),
 );
@@ -92,19 +102,22 @@ async function purge(
   // Where the clock is behind, what has expired here is still valid, and a row may be the only proof that it was used or revoked.
   const at = now(deps) - dangerousSkewSeconds;
   let isDone = true;
-  for (const [one, kept] of some) {
+  for (const [one, kept, where] of some) {
     const before = at - (typeof kept === 'number' ? kept : kept(deps));
-    const slice = async (rows: number) => {
-      const { changes } = deps.timekeeper.isSettled() ? await one(deps.db, before, rows) : { changes: 0 };
-      onDeleted(changes);
-      return changes;
-    };
-    const runSlice = pace.slices();
-    const isPartDone = () => runSlice(async (rows) => (await slice(rows)) < rows);
-    // A slice of each part, however little time there is: the first ones may always have something to delete.
-    let isEmpty = await isPartDone();
-    while (!isEmpty && !signal?.aborted) isEmpty = await isPartDone();
-    isDone &&= isEmpty;
+    const areEmpty = await workIn<Part, boolean>(where ? [deps.db.shared] : deps.db.parts, async (part) => {
+      const slice = async (rows: number) => {
+        const { changes } = deps.timekeeper.isSettled() ? await one(part, before, rows) : { changes: 0 };
+        onDeleted(changes);
+        return changes;
+      };
+      const runSlice = pace.slices();
+      const isOver = () => runSlice(async (rows) => (await slice(rows)) < rows);
+      // A slice of each, however little time there is: the first ones may always have something to delete.
+      let isEmpty = await isOver();
+      while (!isEmpty && !signal?.aborted) isEmpty = await isOver();
+      return isEmpty;
+    });
+    isDone &&= !areEmpty.includes(false);
   }
   return isDone;
 }
@@ -117,7 +130,11 @@ export async function purgeNow(deps: Deps): Promise<Record<PurgeName | 'purge co
       counts[name] += rows;
     });
   }
-  return { ...counts, 'purge codes': await openCodePurge('')(deps, undefined, Number.POSITIVE_INFINITY) };
+  const purgeCodes = openCodePurge('');
+  const codes = await workIn(deps.db.parts, (part) =>
+    purgeCodes({ ...deps, db: part }, undefined, Number.POSITIVE_INFINITY),
+  );
+  return { ...counts, 'purge codes': codes.reduce((sum, one) => sum + one, 0) };
 }
 
 const namesOf = <Name extends string>(some: Record<Name, unknown>) => Object.keys(some) as Name[];
@@ -140,27 +157,26 @@ const jobs = {
 
 /** Jobs that may take minutes: in bounded slices with pauses, and apart from the others, so that nothing waits for them. */
 const longJobs = {
-  'apply bulk revocations': applyBulkRevocations,
+  'apply bulk revocations': inEachPart(applyBulkRevocations),
   'delete clients': finishClientDeletions,
   'delete unreviewed clients': async (deps, signal) => !deps.timekeeper.isSettled() || deleteUnreviewed(deps, signal),
-  'delete accounts': finishAccountDeletions,
+  'delete accounts': inEachPart(finishAccountDeletions),
   'delete groups': finishGroupDeletions,
   'delete attributes': finishAttributeDeletions,
   'delete webhooks': finishWebhookDeletions,
-  'rewrite email keys': rewriteEmailKeys,
-  'settle claims': async (deps, signal) => {
-    for (const part of deps.db.parts) await deps.claims.settleAll(part, signal);
-  },
-  'add users to the search': completeMissingTerms,
+  'rewrite email keys': inEachPart(rewriteEmailKeys),
+  'settle claims': inEachPart(({ db, claims }, signal) => claims.settleAll(db, signal)),
+  'add users to the search': inEachPart(completeMissingTerms),
   'add clients to the search': completeMissingClientTerms,
   'remind reviewers': remindReviewers,
   'report failing webhooks': reportFailingWebhooks,
-  'bring attempts forward': (deps, signal) =>
+  'bring attempts forward': inEachPart((deps, signal) =>
     bringAttemptsForward(deps, [retriedMails, ...deliveryKinds.map(({ queue }) => queue)], signal),
+  ),
   'count audit events': countAuditEvents,
   'count refused sign-ins': countRefusedSignIns,
   'count sign-ins at clients': ({ signInCounter }) => signInCounter.flush(),
-  'purge codes': openCodePurge(),
+  'purge codes': inEachPart(openCodePurge()),
   ...(Object.fromEntries(
     namesOf(purges).map((name) => [name, (deps, signal) => purge(deps, purges[name], signal)]),
   ) as Record<PurgeName, Job>),

@@ -1,7 +1,7 @@
 import type { Deps } from '../audit/deps.ts';
 import { now } from '../platform/clock.ts';
 import type { Db, Part } from '../platform/db/db.ts';
-import { workInAll } from '../platform/db/parts.ts';
+import { workIn } from '../platform/db/parts.ts';
 import { deliveryAttempts, deliveryDelays } from '../platform/delivery-metrics.ts';
 import { answerTimeoutMs } from '../platform/http/outbound/outbound.ts';
 import type { Answer, Attempt } from './poster.ts';
@@ -134,7 +134,7 @@ export function openDeliverySender<Due extends QueuedDelivery>(
     }
     const room = Math.floor((maxWaiting - waiting.size) / deps.db.parts.length);
     if (isClosed || room <= 0) return;
-    await workInAll(deps.db, (part) => deliverIn(part, room));
+    await workIn(deps.db.parts, (part) => deliverIn(part, room));
   }
 
   async function deliverIn(part: Part, room: number): Promise<void> {

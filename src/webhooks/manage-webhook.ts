@@ -5,7 +5,7 @@ import type { AuditRow } from '../audit/statements.ts';
 import { now } from '../platform/clock.ts';
 import { type Change, mustChange, type Requirements, type Writes } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
-import { workInAll } from '../platform/db/parts.ts';
+import { workIn } from '../platform/db/parts.ts';
 import { inSlices } from '../platform/db/slices.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import { tables } from '../platform/db/tables.ts';
@@ -137,7 +137,7 @@ export async function removeWebhook(deps: StoreDeps, caller: Caller, webhook_id:
 /** Deletes the deliveries of deleted webhooks, in slices, and then their rows. @returns false if the signal ended it before all was done. */
 export async function finishWebhookDeletions({ db }: { db: Db }, signal?: AbortSignal): Promise<boolean> {
   for (const { webhook_id } of await deletedWebhooks(db)) {
-    const done = await workInAll(db, (part) =>
+    const done = await workIn(db.parts, (part) =>
       inSlices(async (rows) => (await deleteDeliveriesOf(part, webhook_id, rows)).changes, signal),
     );
     if (done.includes(false)) return false;

@@ -4,9 +4,12 @@ import type { Db, OneDb, Part } from './db.ts';
 export const askAll = <Answer>(db: Db, ask: (part: OneDb) => Promise<Answer>): Promise<Answer[]> =>
   Promise.all(db.parts.map(ask));
 
-/** Work in every part at once. One that fails ends no other. @throws what the first of them has thrown, when all have ended. */
-export async function workInAll<Done>(db: Pick<Db, 'parts'>, work: (part: OneDb) => Promise<Done>): Promise<Done[]> {
-  const ended = await Promise.allSettled(db.parts.map(work));
+/** Work in several parts at once. One that fails ends no other. @throws what the first of them has thrown, when all have ended. */
+export async function workIn<In extends Part, Done>(
+  parts: readonly In[],
+  work: (part: In) => Promise<Done>,
+): Promise<Done[]> {
+  const ended = await Promise.allSettled(parts.map(work));
   return ended.map((one) => {
     if (one.status === 'rejected') throw one.reason;
     return one.value;

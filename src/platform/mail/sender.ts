@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { type Clock, now } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Db, Part } from '../db/db.ts';
-import { sumOfAll, workInAll } from '../db/parts.ts';
+import { sumOfAll, workIn } from '../db/parts.ts';
 import type { Retried } from '../db/planned.ts';
 import { deliveryAttempts, deliveryDelays } from '../delivery-metrics.ts';
 import type { Tracer } from '../tracing.ts';
@@ -114,7 +114,7 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
    */
   async function deliver(): Promise<void> {
     const run = { isUnreachable: false };
-    await workInAll(deps.db, (part) => {
+    await workIn(deps.db.parts, (part) => {
       const next = (deliveries.get(part) ?? Promise.resolve()).then(() => deliverDue(part, run));
       deliveries.set(
         part,
