@@ -1,7 +1,7 @@
 import { mayConflict, mustChange, type Write } from '../platform/db/change.ts';
 import type { Db, Part } from '../platform/db/db.ts';
 import { exportedTable } from '../platform/db/exported-table.ts';
-import { askAll, askOfEach, compareText } from '../platform/db/parts.ts';
+import { askAll, askOfEach, compareText, mergeAll } from '../platform/db/parts.ts';
 import { choice, id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { asBigint, asText, oneOf, raw, type Sql, sql } from '../platform/db/sql.ts';
 import { rowsOfUserFitOneSlice } from '../platform/db/table-rows.ts';
@@ -257,11 +257,17 @@ export const cleanAttributes = (user_id: UserId, { from, to }: ReplacedAttribute
 const AttributesOfUser = User.pick('user_id', 'attributes');
 
 /** By id, of all users after one; `attributes` of those alone in whose text a word is. */
-export const usersWithAttribute = (part: Part, word: string, after: string, limit: number) =>
-  part.all(
-    AttributesOfUser,
-    sql`select user_id, case when attributes like ${asText(`%"${word}"%`)} then attributes end as attributes
-          from users where user_id > ${after} order by user_id limit ${limit}`,
+export const usersWithAttribute = (db: Db, word: string, after: string, limit: number) =>
+  mergeAll(
+    db,
+    (part) =>
+      part.all(
+        AttributesOfUser,
+        sql`select user_id, case when attributes like ${asText(`%"${word}"%`)} then attributes end as attributes
+              from users where user_id > ${after} order by user_id limit ${limit}`,
+      ),
+    (one, other) => compareText(one.user_id, other.user_id),
+    limit,
   );
 
 /** The user is no administrator, or not the only one who can sign in. */

@@ -36,7 +36,7 @@ export async function addMissing(
     { action: 'user.changed', ...caller, target: user_id, after: { fields: changed.fields } },
     at,
   );
-  const done = await deps.db.change({
+  const done = await deps.db.of(user_id).change({
     lock: lockUser(user_id),
     run: { attributes: mustChange(replaceAttributes(user_id, changed, at)), event: event.statement },
   });

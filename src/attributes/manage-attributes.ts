@@ -2,6 +2,7 @@ import { cleanAttributes, usersWithAttribute } from '../accounts/statements.ts';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
 import { mayConflict, mustChange } from '../platform/db/change.ts';
+import { inOrder } from '../platform/db/db.ts';
 import { inSlices } from '../platform/db/slices.ts';
 import type { Edited } from '../platform/edited.ts';
 import { fieldProblem, invalidFields, invalidState, notFound, refusal } from '../platform/errors.ts';
@@ -51,7 +52,7 @@ export async function defineAttribute(
   const event = auditEvent({ action: 'attribute.defined', ...caller, target: attribute_id, after }, at);
   const attribute = { attribute_id, ...stated, event_id: event.event_id, created_at: at, updated_at: at };
   const name_key = attributeNameKey(name);
-  const done = await deps.db.change({
+  const done = await deps.db.shared.change({
     run: {
       attribute: mayConflict(mustChange(insertAttribute({ ...attribute, name_key }, maxAttributes))),
       event: event.statement,
@@ -108,7 +109,7 @@ export async function editAttribute(
     at,
   );
   const row = { ...to, event_id: event.event_id, updated_at: at };
-  const done = await deps.db.change({
+  const done = await deps.db.shared.change({
     run: { attribute: mustChange(updateAttribute(before, row)), event: event.statement },
   });
   deps.attributes.forget();
@@ -141,7 +142,7 @@ export async function deleteAttribute(deps: AttributeDeps, caller: Caller, attri
   const { attribute_id: target, name } = await requireAttribute(deps, attribute_id);
   const at = now(deps);
   const event = auditEvent({ action: 'attribute.deleted', ...caller, target, before: { name } }, at);
-  const done = await deps.db.change({
+  const done = await deps.db.shared.change({
     run: { attribute: mustChange(markDeleted(target, at)), event: event.statement },
   });
   deps.attributes.forget();
@@ -175,13 +176,15 @@ export async function finishAttributeDeletions(
         const users = await usersWithAttribute(db, attribute_id, after, rows);
         const last = users.at(-1)?.user_id;
         if (last === undefined) return 0;
-        const done = await db.change({
-          run: {
-            users: users.flatMap((user) => withoutAttribute(user, attribute_id)),
-            to: noteRemoved(attribute_id, last),
-          },
-        });
-        if (!done.ok) return rows; // one of them was changed meanwhile: the same users again
+        const parts = [...Map.groupBy(users, ({ user_id }) => db.of(user_id))];
+        for (const [index, [part, some]] of parts.entries()) {
+          const isLast = index === parts.length - 1;
+          const done = await inOrder(
+            { in: part, run: { users: some.flatMap((user) => withoutAttribute(user, attribute_id)) } },
+            { in: db.shared, run: { to: isLast ? noteRemoved(attribute_id, last) : undefined } },
+          );
+          if (!done.ok) return rows; // one of them was changed meanwhile: the same users again
+        }
         after = last;
         return users.length;
       }, signal);

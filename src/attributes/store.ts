@@ -53,30 +53,33 @@ export const markDeleted = (attribute_id: AttributeId, now: number): Sql =>
 
 /** In the order of forms. They are few: see `maxAttributes`. */
 export const readAttributes = (db: Db) =>
-  db.all(
+  db.shared.all(
     AttributeRow,
     sql`select ${AttributeRow.columns} from attributes where ${isThere} order by place, attribute_id`,
   );
 
 /** @returns undefined also for one that is deleted. */
 export const findAttribute = (db: Db, attribute_id: string) =>
-  db.get(
+  db.shared.get(
     AttributeRow,
     sql`select ${AttributeRow.columns} from attributes where attribute_id = ${attribute_id} and ${isThere}`,
   );
 
 export const findAttributeByKey = (db: Db, name_key: string) =>
-  db.get(AttributeRow, sql`select ${AttributeRow.columns} from attributes where name_key = ${name_key} and ${isThere}`);
+  db.shared.get(
+    AttributeRow,
+    sql`select ${AttributeRow.columns} from attributes where name_key = ${name_key} and ${isThere}`,
+  );
 
 /** For people: also those that are deleted. */
 export const findAttributes = (db: Db, ids: readonly string[]) =>
-  db.all(AttributeRow, sql`select ${AttributeRow.columns} from attributes where attribute_id in ${oneOf(ids)}`);
+  db.shared.all(AttributeRow, sql`select ${AttributeRow.columns} from attributes where attribute_id in ${oneOf(ids)}`);
 
 const Deleted = row('attributes', { attribute_id: id<AttributeId>(), removed_to: text });
 
 /** Whose values are still to be removed, the oldest first. @param before Unix seconds. */
 export const deletedAttributes = (db: Db, before: number, limit: number) =>
-  db.all(
+  db.shared.all(
     Deleted,
     sql`select attribute_id, removed_to from attributes where deleted_at <= ${before} order by deleted_at limit ${limit}`,
   );
@@ -86,7 +89,7 @@ export const noteRemoved = (attribute_id: AttributeId, user_id: string): Sql =>
 
 /** Once no user has its values. */
 export const deleteAttributeRow = (db: Db, attribute_id: AttributeId) =>
-  db.run(sql`delete from attributes where attribute_id = ${attribute_id} and deleted_at is not null`);
+  db.shared.run(sql`delete from attributes where attribute_id = ${attribute_id} and deleted_at is not null`);
 
 const Labels = Type.Record(Type.String(), Type.String());
 const OfAttribute = Type.Object(

@@ -2,6 +2,7 @@ import { requireUserByIdOrEmail } from '../accounts/users.ts';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
 import { mustChange } from '../platform/db/change.ts';
+import { inOrder, type Part } from '../platform/db/db.ts';
 import type { Deps } from '../platform/deps.ts';
 import { fieldProblem, invalidFields, invalidState, RequestError, refusal } from '../platform/errors.ts';
 import type { GroupId, UserId } from '../platform/ids.ts';
@@ -45,7 +46,7 @@ async function memberOf(deps: MemberDeps, user: string): Promise<{ user_id: User
 }
 
 /**
- * Adds and removes several members, with an event for each whom it concerns, in parts of {@link atOnce}: repeated after a failure, it
+ * Adds and removes several members, with an event for each whom it concerns, {@link atOnce} at a time: repeated after a failure, it
  * goes on where it has stopped. Who is in the group already, or not in it, stays so.
  * @param changes of users who are there.
  * @returns false if nothing was to be changed.
@@ -62,39 +63,49 @@ export async function changeMembers(
   const concerned = [...new Set([...added, ...removed])];
   const isRemoved = new Set(removed);
   for (let start = 0; start < concerned.length; start += atOnce) {
-    const part = concerned.slice(start, start + atOnce);
-    const members = new Set((await membersAmong(deps.db, group_id, part)).map(({ user_id }) => user_id));
-    const leaving = part.filter((one) => isRemoved.has(one) && members.has(one));
-    const joining = part.filter((one) => !isRemoved.has(one) && !members.has(one));
-    if (leaving.length + joining.length === 0) continue;
-    await changePart(deps, caller, group_id, { leaving, joining });
-    isChanged = true;
+    const some = concerned.slice(start, start + atOnce);
+    const members = new Set((await membersAmong(deps.db, group_id, some)).map(({ user_id }) => user_id));
+    const changing = some.filter((one) => isRemoved.has(one) === members.has(one));
+    for (const [part, ofPart] of Map.groupBy(changing, (user_id) => deps.db.of(user_id))) {
+      const { leaving = [], joining = [] } = Object.groupBy(ofPart, (one) =>
+        isRemoved.has(one) ? 'leaving' : 'joining',
+      );
+      await changeSome(deps, caller, group_id, { in: part, leaving, joining });
+      isChanged = true;
+    }
   }
   return isChanged;
 }
 
-type Part = { leaving: readonly UserId[]; joining: readonly UserId[] };
+/** Of one part of the store. */
+type Some = { in: Part; leaving: readonly UserId[]; joining: readonly UserId[] };
 
-async function changePart(
+async function changeSome(
   deps: MemberDeps,
   caller: Caller,
   group_id: GroupId,
-  { leaving, joining }: Part,
+  { in: part, leaving, joining }: Some,
 ): Promise<void> {
   const at = now(deps);
   const events = (action: 'group.member_added' | 'group.member_removed', user_ids: readonly UserId[]) =>
     user_ids.map((user_id) => auditEvent({ action, ...caller, target: group_id, after: { user_id } }, at));
   const all = [...events('group.member_added', joining), ...events('group.member_removed', leaving)];
-  const done = await deps.db.change({
-    run: {
-      group: mustChange(touchGroup(group_id, { event_id: all[0]!.event_id, updated_at: at })),
-      joining: joining.map((user_id) =>
-        mustChange(insertMember({ group_id, user_id, provider: null, added_at: at }, maxGroupsOfUser)),
-      ),
-      leaving: leaving.map((user_id) => mustChange(deleteMember(group_id, user_id))),
-      events: all.map(({ statement }) => statement),
+  const done = await inOrder(
+    {
+      in: deps.db.shared,
+      run: { group: mustChange(touchGroup(group_id, { event_id: all[0]!.event_id, updated_at: at })) },
     },
-  });
+    {
+      in: part,
+      run: {
+        joining: joining.map((user_id) =>
+          mustChange(insertMember({ group_id, user_id, provider: null, added_at: at }, maxGroupsOfUser)),
+        ),
+        leaving: leaving.map((user_id) => mustChange(deleteMember(group_id, user_id))),
+        events: all.map(({ statement }) => statement),
+      },
+    },
+  );
   if (done.ok) return;
   await requireGroup(deps, group_id);
   for (const user_id of joining) {

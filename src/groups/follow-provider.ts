@@ -34,7 +34,7 @@ export async function followProvider(
     ...removed.flatMap(({ group_id }) => change('group.member_removed', group_id)),
     ...added.flatMap((group_id) => change('group.member_added', group_id)),
   ];
-  if (changes.length > 0) await deps.db.change({ run: { changes } });
+  if (changes.length > 0) await deps.db.of(user_id).change({ run: { changes } });
 }
 
 async function groupsHere({ db }: Pick<Deps, 'db'>, names: readonly string[]): Promise<GroupId[]> {

@@ -40,7 +40,7 @@ export async function createGroup(deps: GroupDeps, caller: Caller, wanted: Wante
   const event = auditEvent({ action: 'group.created', ...caller, target: group_id, after }, at);
   const { event_id } = event;
   const group = { group_id, name, description, external_id, event_id, created_at: at, updated_at: at };
-  const done = await deps.db.change({
+  const done = await deps.db.shared.change({
     run: {
       group: mayConflict(mustChange(insertGroup({ ...group, name_key: groupNameKey(name) }, maxGroups))),
       event: event.statement,
@@ -78,7 +78,7 @@ export async function editGroup(
     at,
   );
   const row = { ...to, name_key: groupNameKey(to.name), event_id: event.event_id, updated_at: at };
-  const done = await deps.db.change({
+  const done = await deps.db.shared.change({
     run: { group: mayConflict(mustChange(updateGroup(before, row))), event: event.statement },
   });
   if (done.ok) return { after: { ...before, ...to, event_id: event.event_id, updated_at: at }, isChanged: true };
@@ -93,7 +93,7 @@ export async function deleteGroup(deps: GroupDeps, caller: Caller, group_id: str
   const { group_id: target, name } = await requireGroup(deps, group_id);
   const at = now(deps);
   const event = auditEvent({ action: 'group.deleted', ...caller, target, before: { name } }, at);
-  const done = await deps.db.change({
+  const done = await deps.db.shared.change({
     run: { group: mustChange(markDeleted(target, at)), event: event.statement },
   });
   if (!done.ok) throw notFound();
@@ -112,8 +112,10 @@ export async function finishGroupDeletions({ db }: Pick<Deps, 'db'>, signal?: Ab
     const groups = await deletedGroups(db, 100);
     if (groups.length === 0) return true;
     for (const { group_id } of groups) {
-      if (!(await inSlices(async (rows) => (await deleteSomeMembers(db, group_id, rows)).changes, signal)))
-        return false;
+      for (const part of db.parts) {
+        if (!(await inSlices(async (rows) => (await deleteSomeMembers(part, group_id, rows)).changes, signal)))
+          return false;
+      }
       await deleteGroupRow(db, group_id);
     }
   }

@@ -1,6 +1,7 @@
 import { User } from '../accounts/statements.ts';
-import type { Db } from '../platform/db/db.ts';
+import type { Db, Part } from '../platform/db/db.ts';
 import { exportedTable } from '../platform/db/exported-table.ts';
+import { askOfEach, compareText, mergeAll, sumOfAll } from '../platform/db/parts.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { inOneSlice } from '../platform/db/slices.ts';
 import { asBigint, oneOf, raw, type Sql, sql } from '../platform/db/sql.ts';
@@ -50,7 +51,7 @@ export type GroupOfUser = RowOf<typeof GroupOfUser>;
 
 /** By name. They are few: see `maxGroupsOfUser`. */
 export const groupsOfUser = (db: Db, user_id: string) =>
-  db.all(
+  db.of(user_id).all(
     GroupOfUser,
     sql`select g.group_id, g.name, m.provider, m.added_at
           from group_members m join groups g on g.group_id = m.group_id
@@ -70,49 +71,65 @@ export const listMembers = (
   group_id: GroupId,
   { after, limit }: { after: { at: number; id: string } | undefined; limit: number },
 ) =>
-  db.all(
-    ListedMember,
-    sql`select u.user_id, u.email, u.name, u.disabled_at, m.provider, m.added_at
-          from group_members m join users u on u.user_id = m.user_id
-         where m.group_id = ${group_id} and u.deleted_at is null
-           and (m.added_at, m.user_id) < (${asBigint(after?.at ?? Number.MAX_SAFE_INTEGER)}, ${after?.id ?? ''})
-         order by m.added_at desc, m.user_id desc limit ${limit}`,
+  mergeAll(
+    db,
+    (part) =>
+      part.all(
+        ListedMember,
+        sql`select u.user_id, u.email, u.name, u.disabled_at, m.provider, m.added_at
+              from group_members m join users u on u.user_id = m.user_id
+             where m.group_id = ${group_id} and u.deleted_at is null
+               and (m.added_at, m.user_id) < (${asBigint(after?.at ?? Number.MAX_SAFE_INTEGER)}, ${after?.id ?? ''})
+             order by m.added_at desc, m.user_id desc limit ${limit}`,
+      ),
+    (one, other) => other.added_at - one.added_at || compareText(other.user_id, one.user_id),
+    limit,
   );
 
 const Count = row('group_members', { found: integer });
 
 /** Up to `most`. */
 export async function countMembers(db: Db, group_id: GroupId, most: number): Promise<number> {
-  const counted = await db.get(
-    Count,
-    sql`select count(*) as found from (select 1 as one from group_members where group_id = ${group_id}
-         limit ${raw(String(most))}) as few`,
-  );
-  return counted?.found ?? 0;
+  const few = sql`select 1 as one from group_members where group_id = ${group_id} limit ${raw(String(most))}`;
+  const count = sql`select count(*) as found from (${few}) as few`;
+  return Math.min(await sumOfAll(db, async (part) => (await part.get(Count, count))?.found ?? 0), most);
 }
 
 const MemberOfGroup = Member.pick('group_id', 'user_id');
+const MemberInOrder = Member.pick('group_id', 'user_id', 'added_at');
+type MemberInOrder = RowOf<typeof MemberInOrder>;
 
 /** Of some groups, in the order in which they were added. */
 export const membersOfGroups = (db: Db, group_ids: readonly GroupId[], limit: number) =>
-  db.all(
-    MemberOfGroup,
-    sql`select m.group_id, m.user_id from group_members m
-         where m.group_id in ${oneOf(group_ids)}
-           and (select u.deleted_at from users u where u.user_id = m.user_id) is null
-         order by m.group_id, m.added_at, m.user_id limit ${limit}`,
+  mergeAll(
+    db,
+    (part) =>
+      part.all(
+        MemberInOrder,
+        sql`select m.group_id, m.user_id, m.added_at from group_members m
+             where m.group_id in ${oneOf(group_ids)}
+               and (select u.deleted_at from users u where u.user_id = m.user_id) is null
+             order by m.group_id, m.added_at, m.user_id limit ${limit}`,
+      ),
+    inOrderOfMembers,
+    limit,
   );
+
+const inOrderOfMembers = (one: MemberInOrder, other: MemberInOrder): number =>
+  compareText(one.group_id, other.group_id) || one.added_at - other.added_at || compareText(one.user_id, other.user_id);
 
 /** Those of some users who are in a group. */
 export const membersAmong = (db: Db, group_id: GroupId, user_ids: readonly UserId[]) =>
-  db.all(
-    MemberOfGroup,
-    sql`select group_id, user_id from group_members where group_id = ${group_id} and user_id in ${oneOf(user_ids)}`,
+  askOfEach(db, user_ids, (part, ids) =>
+    part.all(
+      MemberOfGroup,
+      sql`select group_id, user_id from group_members where group_id = ${group_id} and user_id in ${oneOf(ids)}`,
+    ),
   );
 
 /** For a group that is deleted. */
-export const deleteSomeMembers = (db: Db, group_id: GroupId, rows: number) =>
-  db.run(
+export const deleteSomeMembers = (part: Part, group_id: GroupId, rows: number) =>
+  part.run(
     sql`delete from group_members where ${inOneSlice('group_members', 'group_id, user_id', sql`group_id = ${group_id}`, rows)}`,
   );
 

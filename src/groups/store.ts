@@ -45,18 +45,18 @@ export const markDeleted = (group_id: GroupId, now: number): Sql =>
 
 /** @returns undefined also for one that is deleted. */
 export const findGroup = (db: Db, group_id: string) =>
-  db.get(Group, sql`select ${Group.columns} from groups where group_id = ${group_id} and ${isThere}`);
+  db.shared.get(Group, sql`select ${Group.columns} from groups where group_id = ${group_id} and ${isThere}`);
 
 export const findGroupByKey = (db: Db, name_key: string) =>
-  db.get(Group, sql`select ${Group.columns} from groups where name_key = ${name_key} and ${isThere}`);
+  db.shared.get(Group, sql`select ${Group.columns} from groups where name_key = ${name_key} and ${isThere}`);
 
 /** Those that are there. */
 export const findGroups = (db: Db, group_ids: readonly string[]) =>
-  db.all(Group, sql`select ${Group.columns} from groups where group_id in ${oneOf(group_ids)} and ${isThere}`);
+  db.shared.all(Group, sql`select ${Group.columns} from groups where group_id in ${oneOf(group_ids)} and ${isThere}`);
 
 /** Those that are there. */
 export const findGroupsByKeys = (db: Db, name_keys: readonly string[]) =>
-  db.all(Group, sql`select ${Group.columns} from groups where name_key in ${oneOf(name_keys)} and ${isThere}`);
+  db.shared.all(Group, sql`select ${Group.columns} from groups where name_key in ${oneOf(name_keys)} and ${isThere}`);
 
 type Listing = {
   /** With which the key of the name begins; empty: all. */
@@ -70,7 +70,7 @@ const Listed = row('groups', { ...Group.fields, name_key: text });
 
 /** By name. */
 export const listGroups = (db: Db, { beginning, after, limit }: Listing) =>
-  db.all(
+  db.shared.all(
     Listed,
     sql`select ${Listed.columns} from groups
          where ${isThere} and name_key > ${after} and substr(name_key, 1, ${[...beginning].length}) = ${beginning}
@@ -79,7 +79,7 @@ export const listGroups = (db: Db, { beginning, after, limit }: Listing) =>
 
 /** By name, from a place on. They are few: see `maxGroups`. */
 export const groupsFrom = (db: Db, { offset, limit }: { offset: number; limit: number }) =>
-  db.all(
+  db.shared.all(
     Group,
     sql`select ${Group.columns} from groups where ${isThere} order by name_key limit ${limit} offset ${offset}`,
   );
@@ -87,11 +87,11 @@ export const groupsFrom = (db: Db, { offset, limit }: { offset: number; limit: n
 const Count = row('groups', { found: integer });
 
 export const countGroups = async (db: Db): Promise<number> =>
-  (await db.get(Count, sql`select count(*) as found from groups where ${isThere}`))?.found ?? 0;
+  (await db.shared.get(Count, sql`select count(*) as found from groups where ${isThere}`))?.found ?? 0;
 
 /** The other system keeps its ids apart, we do not. */
 export const groupsByExternalId = (db: Db, external_id: string, limit: number) =>
-  db.all(
+  db.shared.all(
     Group,
     sql`select ${Group.columns} from groups where external_id = ${external_id} and ${isThere}
          order by name_key limit ${limit}`,
@@ -101,11 +101,14 @@ const Deleted = row('groups', { group_id: id<GroupId>() });
 
 /** Groups whose members are still to be deleted, the oldest first. */
 export const deletedGroups = (db: Db, limit: number) =>
-  db.all(Deleted, sql`select group_id from groups where deleted_at is not null order by deleted_at limit ${limit}`);
+  db.shared.all(
+    Deleted,
+    sql`select group_id from groups where deleted_at is not null order by deleted_at limit ${limit}`,
+  );
 
 /** Of one that is deleted and has no members: it gets no more. */
 export const deleteGroupRow = (db: Db, group_id: GroupId) =>
-  db.run(sql`delete from groups where group_id = ${group_id} and deleted_at is not null`);
+  db.shared.run(sql`delete from groups where group_id = ${group_id} and deleted_at is not null`);
 
 export const exportedGroups = exportedTable('groups', {
   row: Group.pick('group_id', 'name', 'description', 'external_id', 'created_at', 'updated_at'),

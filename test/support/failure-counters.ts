@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { readConfig } from '../../src/app/config.ts';
 import type { Db } from '../../src/platform/db/db.ts';
-import type { PlacementDeps } from '../../src/platform/deps.ts';
+import type { Deps } from '../../src/platform/deps.ts';
 import { emailKey } from '../../src/platform/email-address.ts';
 import { RequestError } from '../../src/platform/errors.ts';
 import { digest } from '../../src/platform/ids.ts';
@@ -18,7 +18,7 @@ export async function world(t: TestContext, engine: Engine, environment: Record<
     seconds += more;
   };
   const placement = { bucketOfEmail: (email: string) => digest(emailKey(email)).slice(0, 2) };
-  const deps: CounterDeps & PlacementDeps = {
+  const deps: CounterDeps & Pick<Deps, 'placement'> = {
     ...{ db, placement, clock: () => seconds * 1000 },
     config: readConfig(environment),
   };

@@ -81,7 +81,7 @@ onBothEngines('99 consecutive failures are waited out; the 100th is not', async 
   });
   await limits.failed(ada, home);
   pass(5 * 365 * day);
-  await deleteExpired(deps.db, 'failure_counters', deps.clock() / 1000 + 1, 100);
+  await deleteExpired(deps.db.parts[0]!, 'failure_counters', deps.clock() / 1000 + 1, 100);
   await assert.rejects(limits.check(ada, home), { code: 'access_denied' });
 });
 

@@ -4,7 +4,7 @@ import { returning } from '../../platform/db/change.ts';
 import { inOrder } from '../../platform/db/db.ts';
 import { askOfEach } from '../../platform/db/parts.ts';
 import type { Sql } from '../../platform/db/sql.ts';
-import type { PlacementDeps, StoreDeps } from '../../platform/deps.ts';
+import type { Deps, StoreDeps } from '../../platform/deps.ts';
 import { emailKey } from '../../platform/email-address.ts';
 import { refusal } from '../../platform/errors.ts';
 import { digest, type UserId } from '../../platform/ids.ts';
@@ -55,7 +55,7 @@ export type LockState = { failures: number; blocked_until: number | null /** Unt
  * @param user_id of the account that has the address, if there is one: its failures are where it is.
  * @param knownDevice the hash of a device on which the user has signed in with the current password.
  */
-export function passwordLimits(deps: CounterDeps & PlacementDeps, user_id?: UserId, knownDevice?: string) {
+export function passwordLimits(deps: CounterDeps & Pick<Deps, 'placement'>, user_id?: UserId, knownDevice?: string) {
   const partOfAccount = (email: string) => (user_id === undefined ? partOfEmail(deps, email) : deps.db.of(user_id));
   const accountCounter = (email: string) =>
     knownDevice === undefined ? unknownDevicesCounter(email) : devicePrefix(email) + knownDevice;
