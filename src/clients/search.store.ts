@@ -125,7 +125,7 @@ export async function clientsWithTerms(db: Db, search: TermSearch): Promise<Foun
   const { ranges, after, limit } = search;
   const range = after
     ? ranges.find(({ from }) => after.term.startsWith(from))
-    : await rarestOf(db, [clientTerms, userTerms], ranges);
+    : await rarestOf(db.parts.at(-1)!, [clientTerms, userTerms], ranges); // about as rare as in the others
   if (range === undefined) return { clients: [], next: undefined };
   const named = after?.by === 'owner' ? undefined : await withTermInName(db, range, search);
   if (named?.next) return named;
