@@ -22,6 +22,7 @@ test('without any setting it serves localhost from SQLite beside the code', () =
     dataDir,
     databaseUrl: undefined,
     databaseMayLoseCommits: false,
+    cells: undefined,
     moveTo: undefined,
     moveToFile: undefined,
     masterKey: { from: 'file', path: `${dataDir}/master.key`, mayCreate: true },
@@ -311,6 +312,8 @@ const malformed: [string, string[], RegExp][] = [
     /unencrypted/,
   ],
   ['SIGNET_DATABASE_MAY_LOSE_COMMITS', ['yes', '1'], /on.*off/],
+  ['SIGNET_CELLS', ['c0 c1'], /needs SIGNET_DATABASE_URL/],
+  ['SIGNET_CELL_SERVERS', ['b=postgres://u:hunter2@b.test/signet'], /without SIGNET_CELLS/],
   ['SIGNET_DATABASE_URL', ['mysql://u:hunter2@h/db', 'postgres://', 'hunter2', '/tmp/db'], /start with postgres/],
   [
     'SIGNET_DATABASE_URL',

@@ -10,13 +10,15 @@ import {
 } from '../authentication/credentials/providers.ts';
 import { form } from '../platform/assets.ts';
 import { type Brand, type ImportedSecrets, logLevels, type Config as PlatformConfig } from '../platform/config.ts';
+import { readCells } from '../platform/db/cell-settings.ts';
 import { serversOf } from '../platform/db/postgres-address.ts';
 import { ConfigError } from '../platform/errors.ts';
-import { isLoopback, isSubnet } from '../platform/ip-address.ts';
+import { isLoopback } from '../platform/ip-address.ts';
 import { limitSettings, readLimits } from '../platform/limits/limit-settings.ts';
 import { type MasterKeySource, parseMasterKey } from '../platform/master-key.ts';
 import { displayNameProblem, editDistance } from '../platform/text.ts';
 import { readMailFrom, readSmtpUrl, readSupport } from './mail-settings.ts';
+import { readSubnets, readTrustProxy } from './network-settings.ts';
 import { readSecurityContacts } from './security-contacts.ts';
 import { withoutServiceLinks } from './service-links.ts';
 import { readTraceSettings } from './trace-settings.ts';
@@ -34,6 +36,8 @@ const ownSettings = [
   'SIGNET_DATA_DIR',
   'SIGNET_DATABASE_URL',
   'SIGNET_DATABASE_MAY_LOSE_COMMITS',
+  'SIGNET_CELLS',
+  'SIGNET_CELL_SERVERS',
   'SIGNET_MOVE_TO',
   'SIGNET_MOVE_TO_FILE',
   'SIGNET_MASTER_KEY',
@@ -160,6 +164,7 @@ export function readConfig(
     dataDir,
     databaseUrl,
     databaseMayLoseCommits: isOn('SIGNET_DATABASE_MAY_LOSE_COMMITS', 'off'),
+    cells: readCells(databaseUrl, read('SIGNET_CELLS'), read('SIGNET_CELL_SERVERS')),
     moveTo: read('SIGNET_MOVE_TO'),
     moveToFile: read('SIGNET_MOVE_TO_FILE'),
     masterKey: readMasterKeySource(read, dataDir, databaseUrl !== undefined),
@@ -332,19 +337,4 @@ function readCookiePrefix(wanted: string, secure: boolean): string {
     'SIGNET_COOKIE_PREFIX starts with __Host- or __Secure-, which browsers accept on https only.',
   );
   return prefix;
-}
-
-function readTrustProxy(value: string): false | number | string[] {
-  if (value === 'off') return false;
-  if (/^\d{1,2}$/.test(value)) return Number(value);
-  return readSubnets(
-    value,
-    'SIGNET_TRUST_PROXY must be "off", a number of proxies, or addresses and subnets such as 10.0.0.0/8,192.168.1.7.',
-  );
-}
-
-function readSubnets(value: string | undefined, sentence: string): string[] {
-  const list = value?.split(',').map((entry) => entry.trim()) ?? [];
-  must(list.every(isSubnet), sentence);
-  return list;
 }

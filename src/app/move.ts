@@ -100,6 +100,9 @@ export async function openSource(config: Config): Promise<MigratableDb> {
  * @throws {MoveRefused} {@link ConfigError} {@link StoreUnavailable}
  */
 export async function moveStore(config: Config, outside: Outside, moving: Moving): Promise<Moved> {
+  if (config.cells) {
+    throw new MoveRefused('This store is in several parts: its cells move by signet cells move. Nothing was changed.');
+  }
   const target = settingsOf(config, moving.to);
   const db = await openSource(config);
   try {

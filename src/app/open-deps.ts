@@ -24,6 +24,7 @@ import { openClaims } from '../platform/claims.ts';
 import { type Clock, openTimekeeper } from '../platform/clock.ts';
 import { openClosing } from '../platform/closing.ts';
 import { findUnfinishedRestore } from '../platform/copy-mark.ts';
+import { refuseUnknownCells } from '../platform/db/cell-places.ts';
 import type { Db } from '../platform/db/db.ts';
 import { isSetUp, type MigratableDb, migrate, refuseUnlessMigrated } from '../platform/db/migrate.ts';
 import { refuseMoved } from '../platform/db/move/marks.ts';
@@ -92,6 +93,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
     const vault = await (role === 'command'
       ? openPrepared(db, masterKey, otherKeys)
       : prepare(db, clock, masterKey, otherKeys));
+    await refuseUnknownCells(db);
     if (role !== 'restore') await refuseUnfinishedRestore(db);
     const config = role === 'server' ? given : await withServerSettings(given, db);
     const placement = await openPlacement(db, vault);

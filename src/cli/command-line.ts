@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { WriteStream } from 'node:tty';
 import { type Config, keepTemporaryFilesIn, readConfig } from '../app/config.ts';
+import { CellsRefused } from '../platform/db/cell-refused.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../platform/db/db.ts';
 import { MigrationRefused } from '../platform/db/migrate.ts';
 import { MoveRefused } from '../platform/db/move/refused.ts';
@@ -174,6 +175,7 @@ const kinds = [
   [MigrationRefused, 'migration_refused'],
   [CopyRefused, 'copy_refused'],
   [MoveRefused, 'move_refused'],
+  [CellsRefused, 'cells_refused'],
   [OutcomeUnknown, 'outcome_unknown'],
   [StoreUnavailable, 'store_unavailable'],
 ] as const;

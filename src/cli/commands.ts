@@ -33,6 +33,7 @@ import { type Report, shownOnce } from '../platform/report.ts';
 import { maxReplayed } from '../webhooks/replay.ts';
 import { auditCommands } from './audit.ts';
 import { backupCommands } from './backup.ts';
+import { cellCommands } from './cells.ts';
 import { type Command, command, commandWithoutStore, type Option, type Typed, UsageError } from './command.ts';
 import { declaredCommands } from './declared.ts';
 import { doctorCommand } from './doctor.ts';
@@ -245,6 +246,7 @@ export const commandGroups: readonly (readonly [heading: string, commands: Reado
       ...doctorCommand,
       ...backupCommands,
       ...moveCommands,
+      ...cellCommands,
       ...exportCommand,
       ...importStoreCommand,
       ...commandsOf(settingOperations),

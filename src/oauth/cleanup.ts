@@ -1,7 +1,7 @@
 import { deleteDeletedClient, deletedClients, isDeletableAtOnce } from '../clients/statements.ts';
 import { now } from '../platform/clock.ts';
 import type { Part } from '../platform/db/db.ts';
-import { workInAll } from '../platform/db/parts.ts';
+import { workIn } from '../platform/db/parts.ts';
 import { inSlices } from '../platform/db/slices.ts';
 import { deleteRowsOf } from '../platform/db/table-rows.ts';
 import { allTables, tablesWithMany } from '../platform/db/tables.ts';
@@ -55,7 +55,7 @@ export function openCodePurge(after: UserId = `usr_${newSuffix()}`) {
 
   /** @param most users of a part. @returns how many codes it has deleted. */
   return async function purgeCodes(deps: PurgeDeps, signal?: AbortSignal, most = usersAtOnce) {
-    const deleted = await workInAll(deps.db, (part) => purgePart(part, deps, signal, most));
+    const deleted = await workIn(deps.db.parts, (part) => purgePart(part, deps, signal, most));
     return deleted.reduce((sum, one) => sum + one, 0);
   };
 }

@@ -9,7 +9,7 @@ import { type MigratableDb, migrate } from '../../src/platform/db/migrate.ts';
 import { databaseFile, openDb } from '../../src/platform/db/open.ts';
 import { afterTest } from './after-test.ts';
 import { databaseUrl } from './postgres-admin.ts';
-import { cellCount, type PostgresServer, startPostgres, templateDatabase } from './postgres-server.ts';
+import { cellCount, cellsAt, type PostgresServer, startPostgres, templateDatabase } from './postgres-server.ts';
 import { scratchFolder } from './scratch.ts';
 import { makeSqliteTemplate } from './store-template.ts';
 
@@ -42,7 +42,8 @@ export async function freshStore(t: TestContext, engine: Engine, { empty }: Empt
 /** A {@link freshStore} that is open until the end of the test. */
 export async function freshDatabase(t: TestContext, engine: Engine, options?: Emptiness): Promise<FreshDatabase> {
   const store = await freshStore(t, engine, options);
-  const db = await openDb({ dataDir: store.dataDir, databaseUrl: store.url, databaseMayLoseCommits: true });
+  const cells = store.url !== undefined && cellCount > 0 ? cellsAt(store.url) : undefined;
+  const db = await openDb({ dataDir: store.dataDir, databaseUrl: store.url, databaseMayLoseCommits: true, cells });
   afterTest(t, () => db.close());
   return { db, ...store };
 }

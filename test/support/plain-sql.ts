@@ -1,7 +1,53 @@
-import type { BatchResult, Db, Param, Statement } from '../../src/platform/db/db.ts';
+import type { BatchResult, Db, OneDb, Param, Part, Statement } from '../../src/platform/db/db.ts';
+import { isIdOfUser } from '../../src/platform/ids.ts';
 
 /** The store for a test that looks at rows, or makes them, past the stores of the application: SQL with `$1 … $n`. */
-export function plain(db: Pick<Db, 'query' | 'commit'>) {
+export function plain(db: Part | Db) {
+  return 'parts' in db && db.parts.length > 1 ? inAllParts(db) : inOnePart(db as Part);
+}
+
+/** What each part answers, one after the other; the sum of counts. A row is inserted where its user is, or is shared. */
+function inAllParts(db: Db): ReturnType<typeof inOnePart> {
+  const parts = db.parts.map(inOnePart);
+  const all = async <Row>(sql: string, params?: readonly Param[]) =>
+    (await Promise.all(parts.map((part) => part.all<Row>(sql, params)))).flat();
+  const partOf = (params: readonly Param[] = []): number => {
+    const id = params.find((param): param is string => typeof param === 'string' && isIdOfUser(param));
+    return id === undefined ? 0 : db.parts.indexOf(db.of(id) as OneDb);
+  };
+  const run = async (sql: string, params?: readonly Param[]): Promise<BatchResult> => {
+    if (/^\s*insert/.test(sql)) return parts[partOf(params)]!.run(sql, params);
+    const results = await Promise.all(parts.map((part) => part.run(sql, params).catch(nothingThere)));
+    return {
+      changes: results.reduce((sum, { changes }) => sum + changes, 0),
+      rows: results.flatMap(({ rows }) => rows),
+    };
+  };
+  return {
+    all,
+    async get<Row>(sql: string, params?: readonly Param[]) {
+      const rows = await all<Record<string, unknown>>(sql, params);
+      const isCount = /^\s*select (?:count|sum)\(/.test(sql);
+      if (!isCount) return rows[0] as Row | undefined;
+      const [name = ''] = Object.keys(rows[0] ?? {});
+      return { [name]: rows.reduce((sum, row) => sum + Number(row[name] ?? 0), 0) } as Row;
+    },
+    run,
+    async batch(statements) {
+      const results: BatchResult[] = [];
+      for (const { sql, params } of statements) results.push(await run(sql, params));
+      return results;
+    },
+  };
+}
+
+function nothingThere(error: unknown): BatchResult {
+  if (error instanceof TypeError && /of another cell|in another part/.test(error.message))
+    return { changes: 0, rows: [] };
+  throw error;
+}
+
+function inOnePart(db: Pick<Part, 'query' | 'commit'>) {
   const batch = async (statements: readonly Statement[]): Promise<BatchResult[]> => {
     const committed = statements.length === 0 ? { results: [] } : await db.commit(statements);
     if ('refusedAt' in committed) throw new TypeError('A statement without conditions was refused.');

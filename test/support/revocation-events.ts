@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Db } from '../../src/platform/db/db.ts';
+import type { Db, Part } from '../../src/platform/db/db.ts';
 import { eventTypes, payloadOf } from '../../src/webhooks/event-types.ts';
 
 const blank = { event_id: '', at: 0, actor: 'system', target: null, reason: null, before_state: null } as const;
@@ -21,7 +21,14 @@ const revocation = /^update grants set revoked_at|^insert into grant_endings|^de
  */
 export function watchRevocations(db: Db): () => void {
   const missed = new Set<string>();
-  const { commit } = db;
+  for (const part of db.parts) watchPart(part, missed);
+  return () => {
+    assert.deepEqual([...missed], [], 'these revoke grants; add their actions to src/webhooks/event-types.ts');
+  };
+}
+
+function watchPart(part: Part, missed: Set<string>): void {
+  const { commit } = part;
   const watched: typeof commit = (steps) => {
     const events = steps.filter(({ sql }) => sql.startsWith('insert into audit_log'));
     if (
@@ -33,8 +40,5 @@ export function watchRevocations(db: Db): () => void {
     }
     return commit(steps);
   };
-  Object.assign(db, { commit: watched });
-  return () => {
-    assert.deepEqual([...missed], [], 'these revoke grants; add their actions to src/webhooks/event-types.ts');
-  };
+  Object.assign(part, { commit: watched });
 }

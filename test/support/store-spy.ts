@@ -1,8 +1,13 @@
-import type { Db } from '../../src/platform/db/db.ts';
+import type { Db, OneDb } from '../../src/platform/db/db.ts';
 
 /** How many rows each statement of a change has changed. @returns with what takes it away again. */
 export function watchChanges(db: Db): { changed: { sql: string; changes: number }[]; stop(): void } {
   const changed: { sql: string; changes: number }[] = [];
+  const stops = db.parts.map((part) => watchPart(part, changed));
+  return { changed, stop: () => stops.forEach((stop) => void stop()) };
+}
+
+function watchPart(db: OneDb, changed: { sql: string; changes: number }[]): () => void {
   const { commit } = db;
   const spied: typeof commit = async (steps) => {
     const committed = await commit(steps);
@@ -12,7 +17,7 @@ export function watchChanges(db: Db): { changed: { sql: string; changes: number 
     return committed;
   };
   Object.assign(db, { commit: spied });
-  return { changed, stop: () => void Object.assign(db, { commit }) };
+  return () => void Object.assign(db, { commit });
 }
 
 /**
@@ -21,6 +26,11 @@ export function watchChanges(db: Db): { changed: { sql: string; changes: number 
  * @returns takes it away again.
  */
 export function beforeEachCall(db: Db, before: (sql: readonly string[]) => void): () => void {
+  const stops = db.parts.map((part) => beforeEachOf(part, before));
+  return () => stops.forEach((stop) => void stop());
+}
+
+function beforeEachOf(db: OneDb, before: (sql: readonly string[]) => void): () => void {
   const real = { query: db.query, commit: db.commit };
   const spied: typeof real = {
     async query(statement) {
@@ -41,23 +51,26 @@ export function beforeEachCall(db: Db, before: (sql: readonly string[]) => void)
  * @returns `reached` resolves once the change is held.
  */
 export function holdNextCall(db: Db, match: RegExp): { reached: Promise<void>; release(): void } {
-  const { commit } = db;
   const reached = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
   let isHeld = false;
-  const held: typeof commit = async (steps) => {
-    if (!isHeld && steps.some(({ sql }) => match.test(sql))) {
-      isHeld = true;
-      reached.resolve();
-      await released.promise;
-    }
-    return commit(steps);
-  };
-  Object.assign(db, { commit: held });
+  const stops = db.parts.map((part) => {
+    const { commit } = part;
+    const held: typeof commit = async (steps) => {
+      if (!isHeld && steps.some(({ sql }) => match.test(sql))) {
+        isHeld = true;
+        reached.resolve();
+        await released.promise;
+      }
+      return commit(steps);
+    };
+    Object.assign(part, { commit: held });
+    return () => void Object.assign(part, { commit });
+  });
   return {
     reached: reached.promise,
     release() {
-      Object.assign(db, { commit });
+      for (const stop of stops) stop();
       released.resolve();
     },
   };
@@ -68,17 +81,20 @@ export function holdNextCall(db: Db, match: RegExp): { reached: Promise<void>; r
  * @returns takes it away again.
  */
 export function interleave(db: Db, before: () => Promise<unknown>): () => void {
-  const { commit } = db;
   let isRunning = false;
-  const interleaved: typeof commit = async (steps) => {
-    if (!isRunning) {
-      isRunning = true;
-      await before().finally(() => {
-        isRunning = false;
-      });
-    }
-    return commit(steps);
-  };
-  Object.assign(db, { commit: interleaved });
-  return () => void Object.assign(db, { commit });
+  const stops = db.parts.map((part) => {
+    const { commit } = part;
+    const interleaved: typeof commit = async (steps) => {
+      if (!isRunning) {
+        isRunning = true;
+        await before().finally(() => {
+          isRunning = false;
+        });
+      }
+      return commit(steps);
+    };
+    Object.assign(part, { commit: interleaved });
+    return () => void Object.assign(part, { commit });
+  });
+  return () => stops.forEach((stop) => void stop());
 }

@@ -5,7 +5,7 @@ import type { Grants, RevocationReason } from '../../authentication/deps.ts';
 import type { Deps } from '../../clients/deps.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
-import { workInAll } from '../../platform/db/parts.ts';
+import { workIn } from '../../platform/db/parts.ts';
 import { cutPage, decodeCursor, inSlices } from '../../platform/db/slices.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { LimitDeps, StoreDeps } from '../../platform/deps.ts';
@@ -250,7 +250,7 @@ const keptSeconds = 600;
  * @returns false if the signal ended it before all was done.
  */
 export async function applyBulkRevocations(deps: StoreDeps, signal?: AbortSignal): Promise<boolean> {
-  const areDone = await workInAll(deps.db, async (part) => {
+  const areDone = await workIn(deps.db.parts, async (part) => {
     for (const revocation of await listBulkRevocations(part, bulkRevocationsPerRun)) {
       const isDone = await inSlices((rows) => applyBulkRevocation(part, revocation, rows, now(deps)), signal);
       if (!isDone) return false;

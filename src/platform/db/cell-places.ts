@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DatabaseError } from 'pg';
+import { ConfigError } from '../errors.ts';
 import type { Cell } from './cell-settings.ts';
-import type { OneDb, Part } from './db.ts';
+import type { Db, OneDb, Part } from './db.ts';
 import { StoreMisconfigured, StoreUnavailable } from './engine.ts';
-import { integer, type RowOf, row, text } from './rows.ts';
+import { flag, integer, type RowOf, row, text } from './rows.ts';
 import { type Sql, sql } from './sql.ts';
 
 const CellRow = row('cells', { name: text, place: integer, cells: integer, server: text });
@@ -11,6 +12,28 @@ export type CellRow = RowOf<typeof CellRow>;
 
 export const listCellRows = (shared: Part): Promise<CellRow[]> =>
   shared.all(CellRow, sql`select ${CellRow.columns} from cells order by place limit 64`);
+
+/** @throws {ConfigError} for a store that has cells, where the settings have none: it would seem to be empty. */
+export async function refuseUnknownCells(db: Db): Promise<void> {
+  if (db.parts.length > 1) return;
+  const cells = await listCellRows(db.shared);
+  if (cells.length === 0) return;
+  const names = cells.map(({ name }) => name).join(' ');
+  throw new ConfigError(
+    `This store is in several parts, and SIGNET_CELLS is not set. Set it to: ${names}. Nothing was changed.`,
+  );
+}
+
+const Found = row('users', { found: flag });
+
+/** @throws {StoreMisconfigured} for a store in one part, whose users are in no cell. */
+async function refuseUsersElsewhere(first: OneDb): Promise<void> {
+  const isUsed = sql`select case when exists (select 1 from users) then 1 else 0 end as found`;
+  if ((await first.get(Found, isUsed))?.found !== true) return;
+  throw new StoreMisconfigured(
+    'This store is in one part, and its users are in no cell. Start it without SIGNET_CELLS; to divide its users, export it and import it into a new store. Nothing was changed.',
+  );
+}
 
 const Count = row('pg_class', { users: integer });
 
@@ -32,10 +55,10 @@ const pollMs = 50;
 
 /**
  * Which server has which cell: as the settings say until the store has kept it, and then as the store says, since cells move.
- * @param shared the part in which it is kept.
+ * @param first the part in which it is kept, asked without regard to places.
  * @param servers the names of those that this process knows.
  */
-export function openCellPlaces(shared: OneDb, cells: readonly Cell[], servers: readonly string[]) {
+export function openCellPlaces(first: OneDb, cells: readonly Cell[], servers: readonly string[]) {
   let serverByCell = new Map(cells.map(({ name, server }) => [name, server]));
   let reading: Promise<void> | undefined;
 
@@ -54,9 +77,11 @@ export function openCellPlaces(shared: OneDb, cells: readonly Cell[], servers: r
   }
 
   async function read(): Promise<void> {
-    const [table] = await shared.query({ sql: `select 1 as one where to_regclass('cells') is not null` });
-    const rows = table ? await listCellRows(shared) : [];
+    const exists = async (table: string) =>
+      (await first.query({ sql: `select 1 as one where to_regclass('${table}') is not null` })).length > 0;
+    const rows = (await exists('cells')) ? await listCellRows(first) : [];
     if (rows.length > 0) use(rows);
+    else if (await exists('users')) await refuseUsersElsewhere(first);
   }
 
   const readOnce = (): Promise<void> => {
@@ -71,7 +96,7 @@ export function openCellPlaces(shared: OneDb, cells: readonly Cell[], servers: r
     /** Keeps what the settings say, where the store has nothing yet. */
     async keep(): Promise<void> {
       const rows = cells.map(({ name, server }, place) => ({ name, place, cells: cells.length, server }));
-      await shared.change({
+      await first.change({
         run: { rows: rows.map((one) => sql`insert into cells ${CellRow.values(one)} on conflict do nothing`) },
       });
       await readOnce();

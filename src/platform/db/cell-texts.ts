@@ -18,10 +18,10 @@ const migrationsTable = 'schema_migrations';
 /**
  * The texts of a part's statements: with the name of its schema before those of the tables that each cell has.
  * @param schema undefined for the part in which shared tables are changed: it has the schema that connections begin with.
- * @param mayBeEmpty for work over all rows: of a cell's tables this part has none.
+ * @param check `strict`: also for one about rows of cells, of which the first part has none. Work over all rows asks it, too.
  * @throws {TypeError} for a statement that needs another part.
  */
-export function createCellTexts(schema: string | undefined, mayBeEmpty = false): (sql: string) => PartText {
+export function createCellTexts(schema: string | undefined, check?: 'strict'): (sql: string) => PartText {
   const made = new Map<string, PartText>();
 
   function make(sql: string): PartText {
@@ -29,7 +29,7 @@ export function createCellTexts(schema: string | undefined, mayBeEmpty = false):
     const changed = [...sql.matchAll(changedTables)].map(([, name]) => name!).filter(isTable);
     const misplaced =
       schema === undefined
-        ? named.find((name) => !mayBeEmpty && ['user', 'key'].includes(tables[name].place))
+        ? named.find((name) => check === 'strict' && ['user', 'key'].includes(tables[name].place))
         : (named.find((name) => tables[name].place === 'home') ??
           changed.find((name) => tables[name].place === 'shared'));
     if (misplaced !== undefined) {

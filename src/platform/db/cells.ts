@@ -35,18 +35,20 @@ export async function openCells(
     close: async () => void (await Promise.all([...servers.values()].map((server) => server.close()))),
   };
 
-  function openPart(server: () => MigratableDb, schema?: string, cell?: number, isOfAll?: true): MigratableDb {
-    const textOf = createCellTexts(schema, isOfAll);
+  function openPart(server: () => MigratableDb, schema?: string, cell?: number): MigratableDb {
+    const textOf = createCellTexts(schema);
     const isOfAnother = (param: unknown) =>
       typeof param === 'string' && isIdOfUser(param) && cellOf(bucketOf(param)) !== cell;
-    const placed = <S extends Statement>(statement: S): S => {
-      const { params = [], isIncidental, key } = statement;
-      const { sql, isAboutUsers } = textOf(statement.sql);
-      if (isAboutUsers && params.some(isOfAnother)) {
-        throw new TypeError(`A statement for ${schema} is about a user of another cell: ${statement.sql}`);
+    const placed = ({ sql, params, isIncidental, key }: Statement): Statement => ({
+      ...{ sql: textOf(sql).sql, params, isIncidental, key },
+    });
+    const placedStep = (step: Step): Step => {
+      const { params = [], isRequirement, mustChange, mayConflict } = step;
+      // A list begins after an id of any cell, and a requirement compares with one; what is changed is of this cell.
+      if (!isRequirement && textOf(step.sql).isAboutUsers && params.some(isOfAnother)) {
+        throw new TypeError(`A change in ${schema} is about a user of another cell: ${step.sql}`);
       }
-      const { isRequirement, mustChange, mayConflict } = statement as Partial<Step>;
-      return { sql, params, isIncidental, key, isRequirement, mustChange, mayConflict } as Statement as S;
+      return { ...placed(step), isRequirement, mustChange, mayConflict } as Step;
     };
     const asked = <Answer>(ask: (server: MigratableDb) => Promise<Answer>): Promise<Answer> =>
       schema === undefined ? ask(server()) : places.follow(server, ask);
@@ -63,7 +65,7 @@ export async function openCells(
         }
       },
       commit: async (steps) => {
-        const all = steps.map(placed);
+        const all = steps.map(placedStep);
         const isShared = schema === undefined && copied.size > 0 && steps.some(({ sql }) => isChangeOfShared(sql));
         return isShared ? changeShared(all) : asked((db) => db.commit(all));
       },
@@ -98,16 +100,22 @@ export async function openCells(
 
   const copied = new Map([...servers].filter(([name]) => name !== ''));
   const copies = openCopies(first, copied);
-  const shared = openPart(() => first);
-  const places: CellPlaces = openCellPlaces(shared, cells, Object.keys(urls));
+  const home = openPart(() => first);
+  const ofShared = createCellTexts(undefined, 'strict');
+  const shared = createDb<MigratableEngine>({
+    ...home,
+    query: async (statement) => home.query(ofShared(statement.sql) && statement),
+    commit: async (steps) => home.commit(steps.map((step) => ofShared(step.sql) && step)),
+  });
+  const places: CellPlaces = openCellPlaces(home, cells, Object.keys(urls));
   const inCells = cells.map(({ name }, cell) => openPart(() => servers.get(places.serverOf(name))!, name, cell));
-  const parts = [openPart(() => first, undefined, undefined, true), ...inCells];
+  const parts = [home, ...inCells];
   const ofPlaces = {
     of: (id: string) => inCells[cellOf(bucketOf(id))]!,
     in: (bucket: Bucket) => inCells[cellOf(bucket)]!,
     shared,
   };
-  for (const part of parts) Object.assign(part, ofPlaces);
+  for (const part of [shared, ...parts]) Object.assign(part, ofPlaces);
   try {
     await places.read();
   } catch (error) {
