@@ -76,7 +76,7 @@ export const addServer = (config: Config, server: string, now: number): Promise<
   withStore(config, async (db, settings) => {
     const url = urlOf(settings, server);
     if (server === '') throw new CellsRefused('The first server has the shared tables already.');
-    await migrate(db, now);
+    await migrate(db.copyAt!(server), now, undefined);
     await followShared(urlOf(settings, ''), { name: server, url });
     await onServer(url, async (client) => {
       while ((await tablesToCopy(client, subscriptionOf(server))).length > 0) await pause();

@@ -11,7 +11,10 @@ import { integer, row, text } from '../../src/platform/db/rows.ts';
 import { sql } from '../../src/platform/db/sql.ts';
 import { type Bucket, newUserId } from '../../src/platform/ids.ts';
 import { afterTest } from '../support/after-test.ts';
+import { refused, succeed } from '../support/command-line.ts';
 import { type PostgresServer, startEmptyPostgres } from '../support/postgres-server.ts';
+import { bareSettings } from '../support/server-process.ts';
+import { masterKey } from '../support/store-template.ts';
 
 const settings = {
   wal_level: 'logical',
@@ -31,10 +34,11 @@ const Host = row('approved_hosts', { host: text });
 
 async function storeOnTwo(t: TestContext) {
   const [first, second] = await twoServers(t);
-  const cells = readCells(first!.url, 'c0 c1 c2@b c3@b', `b=${second!.url}`)!;
+  const cells = readCells(first!.url, 'c0 c1 c2 c3', `b=${second!.url}`)!;
   const db = await openCells(cells, { mayLoseCommits: true });
   afterTest(t, () => db.close());
   await migrate(db, 0);
+  await migrate(db.copyAt!('b'), 0);
   await followShared(first!.url, { name: 'b', url: second!.url });
   return { db, first: first!, second: second! };
 }
@@ -100,8 +104,51 @@ test('a change of what all parts have is on every server when it is confirmed, a
   await following();
   for (let n = 0; n < 20; n += 1) {
     await add(`host${n}.test`);
-    assert.equal((await db.copies![0]!.all(Host, sql`select host from approved_hosts`)).length, n + 2);
+    assert.equal((await db.copyAt!('b').all(Host, sql`select host from approved_hosts`)).length, n + 2);
   }
   await second.stop();
   await assert.rejects(add('late.test'), /cannot be reached, or does not follow: b/);
+});
+
+test('signet cells: a server is added, a cell moves to it, and both are listed; what cannot be is said', async (t) => {
+  const [first, second] = await twoServers(t);
+  const { SIGNET_DATA_DIR = '', ...bare } = await bareSettings(t);
+  const onePart = { ...bare, SIGNET_DATA_DIR, SIGNET_DATABASE_URL: first!.url, SIGNET_DATABASE_MAY_LOSE_COMMITS: 'on' };
+  const env = {
+    ...onePart,
+    SIGNET_MASTER_KEY: masterKey.toString('base64'),
+    SIGNET_CELLS: 'c0 c1',
+    SIGNET_CELL_SERVERS: `b=${second!.url}`,
+  };
+  await succeed(['migrate'], env);
+  await succeed(
+    ['users', 'create', '--email', 'ada@example.com', '--name', 'Ada', '--verified', '--password-stdin'],
+    env,
+    'ordinary words in a row\n',
+  );
+  await refused(['cells', 'move', 'c1', '--to', 'b'], env, /b has no copy of the shared tables .*signet cells add b/);
+  await refused(['cells', 'add', 'z'], env, /SIGNET_CELL_SERVERS does not name z\. It names b/);
+  await succeed(['cells', 'add', 'b'], env);
+  for (const cell of ['c0', 'c1']) await succeed(['cells', 'move', cell, '--to', 'b'], env);
+  await refused(['cells', 'move', 'c1', '--to', 'b'], env, /c1 is on that server already/);
+  await refused(['cells', 'move', 'c9', '--to', 'b'], env, /has no cell c9/);
+  const listed = await succeed(['cells', 'list'], env);
+  assert.deepEqual(
+    (listed.cells as Record<string, unknown>[]).map(({ name, server, buckets, problem }) => [
+      name,
+      server,
+      buckets,
+      problem,
+    ]),
+    [
+      ['c0', 'b', [0, 2047], null],
+      ['c1', 'b', [2048, 4095], null],
+    ],
+  );
+  const { user_id } = await succeed(['users', 'show', 'ada@example.com'], env);
+  assert.match(String(user_id), /^usr_/);
+  await refused(['users', 'show', 'ada@example.com'], { ...env, SIGNET_CELLS: 'c1 c0' }, /It has to be: c0 c1/);
+  const { SIGNET_CELLS: _, SIGNET_CELL_SERVERS: __, ...without } = env;
+  await refused(['users', 'show', 'ada@example.com'], without, /SIGNET_CELLS is not set\. Set it to: c0 c1/);
+  await refused(['cells', 'list'], without, /This store is in one part/);
 });

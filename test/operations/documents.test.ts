@@ -132,6 +132,7 @@ for (const command of [
 ofTheDay.add('signet providers add acme --label Acme --issuer https://id.acme.example --client-id signet');
 
 for (const command of ['signet move', 'signet move --finish']) ofTheDay.add(command); // move.test.ts
+for (const command of ['add b', 'move c7 --to b', 'list']) ofTheDay.add(`signet cells ${command}`); // cells.test.ts
 
 /** How each npm command is run, by this test or by another. */
 const npmCommands: Record<string, (t: TestContext, given: Given) => Promise<void>> = {
@@ -170,6 +171,7 @@ const npmCommands: Record<string, (t: TestContext, given: Given) => Promise<void
   'npm run docs:relying-parties': async () => {}, // relying-party-docs.test.ts
   'npm run docs:performance': async () => {}, // performance-docs.test.ts
   'npm run dev': async (t) => serving(t, 'npm run dev', await bareSettings(t), 'Signet is ready'),
+  'npm run test:cells': async () => {}, // it is npm test on another store
   'npm run test:clients': async () => {}, // it installs languages' packages; main.test.ts beside it starts it
   'npm run format': async () => {
     const cwd = await scratchFolder('format');

@@ -1,5 +1,5 @@
 /**
- * `npm test`: every test file, or those that are named.
+ * `npm test`: every test file, or those that are named. With `--cells`, on PostgreSQL alone, in a store of eight cells.
  *
  * Loading Signet and its libraries takes a process as long as the tests of a small file take. Node gives each file a
  * process of its own; here several files share one, one after the other, which halves the time of a run.
@@ -92,4 +92,6 @@ async function testAll(named: string[]): Promise<boolean> {
   return passed && quiet;
 }
 
-process.exitCode = (await testAll(process.argv.slice(2))) ? 0 : 1;
+const args = process.argv.slice(2);
+if (args[0] === '--cells') process.env.TEST_CELLS = '8';
+process.exitCode = (await testAll(args.filter((arg) => arg !== '--cells'))) ? 0 : 1;

@@ -56,7 +56,7 @@ const readers: { readonly [Group in SettingGroup]?: Readonly<Record<string, Read
     SIGNET_DATA_DIR: ({ dataDir }) => dataDir,
     SIGNET_DATABASE_URL: secret,
     SIGNET_DATABASE_MAY_LOSE_COMMITS: ({ databaseMayLoseCommits }) => databaseMayLoseCommits,
-    SIGNET_CELLS: ({ cells }) => cells?.cells.map(({ name }) => name).join(' '),
+    SIGNET_CELLS: ({ cells }) => cells?.cells.join(' '),
     SIGNET_CELL_SERVERS: secret,
     SIGNET_MOVE_TO: secret,
     SIGNET_MOVE_TO_FILE: ({ moveToFile }) => moveToFile,

@@ -21,6 +21,7 @@ const changesShared = new RegExp(`\\b(?:insert\\s+into|update|delete\\s+from)\\s
 /** Whether the copies have to follow. */
 export const isChangeOfShared = (sqlText: string): boolean => changesShared.test(sqlText);
 
+const Slot = row('pg_replication_slots', { slot_name: text });
 const Following = row('pg_stat_subscription', { following: integer });
 const Place = row('pg_current_wal_lsn', { place: text });
 const Behind = row('pg_replication_slots', { behind: integer });
@@ -46,13 +47,22 @@ export function openCopies(first: OneDb, servers: ReadonlyMap<string, OneDb>) {
     return one?.following === 1;
   };
 
+  /** The servers that have been added. */
+  async function added(): Promise<[name: string, db: OneDb][]> {
+    const slots = await first.all(
+      Slot,
+      sql`select slot_name from pg_replication_slots where slot_name like 'signet_shared_%' and database = current_database()`,
+    );
+    return [...servers].filter(([name]) => slots.some(({ slot_name }) => slot_name === subscriptionOf(name)));
+  }
+
   return {
-    /** The servers that have not got the shared tables, or do not follow. */
+    added,
+
+    /** The servers that do not follow, of those that have been added. */
     async away(): Promise<string[]> {
-      const names = await Promise.all(
-        [...servers].map(async ([name, db]) => ((await isFollowing(name, db)) ? [] : [name])),
-      );
-      return names.flat();
+      const names = (await added()).map(async ([name, db]) => ((await isFollowing(name, db)) ? [] : [name]));
+      return (await Promise.all(names)).flat();
     },
 
     /** Until every copy has what was committed before. */

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DatabaseError } from 'pg';
 import { ConfigError } from '../errors.ts';
-import type { Cell } from './cell-settings.ts';
 import type { Db, OneDb, Part } from './db.ts';
 import { StoreMisconfigured, StoreUnavailable } from './engine.ts';
 import { flag, integer, type RowOf, row, text } from './rows.ts';
@@ -54,17 +53,17 @@ const longestWaitMs = 1_500;
 const pollMs = 50;
 
 /**
- * Which server has which cell: as the settings say until the store has kept it, and then as the store says, since cells move.
+ * Which server has which cell: the first has all of them, until they move.
  * @param first the part in which it is kept, asked without regard to places.
  * @param servers the names of those that this process knows.
  */
-export function openCellPlaces(first: OneDb, cells: readonly Cell[], servers: readonly string[]) {
-  let serverByCell = new Map(cells.map(({ name, server }) => [name, server]));
+export function openCellPlaces(first: OneDb, cells: readonly string[], servers: readonly string[]) {
+  let serverByCell = new Map(cells.map((name) => [name, '']));
   let reading: Promise<void> | undefined;
 
   /** @throws {StoreMisconfigured} if the settings are those of another store. */
   function use(rows: readonly CellRow[]): void {
-    for (const [place, { name }] of cells.entries()) {
+    for (const [place, name] of cells.entries()) {
       const kept = rows.find((one) => one.name === name);
       if (kept?.place !== place || kept.cells !== cells.length) throw new StoreMisconfigured(otherCells(rows));
       if (!servers.includes(kept.server)) {
@@ -93,9 +92,9 @@ export function openCellPlaces(first: OneDb, cells: readonly Cell[], servers: re
     read: readOnce,
     serverOf: (name: string): string => serverByCell.get(name)!,
 
-    /** Keeps what the settings say, where the store has nothing yet. */
+    /** Keeps the cells of the settings, where the store has none yet. */
     async keep(): Promise<void> {
-      const rows = cells.map(({ name, server }, place) => ({ name, place, cells: cells.length, server }));
+      const rows = cells.map((name, place) => ({ name, place, cells: cells.length, server: '' }));
       await first.change({
         run: { rows: rows.map((one) => sql`insert into cells ${CellRow.values(one)} on conflict do nothing`) },
       });

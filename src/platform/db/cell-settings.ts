@@ -1,12 +1,9 @@
 import { ConfigError } from '../errors.ts';
 import { serversOf } from './postgres-address.ts';
 
-/** Where a cell was when the store was made; where it is now, the store itself knows. */
-export type Cell = { readonly name: string; readonly server: string };
-
 export type CellSettings = {
-  /** In the order of their buckets, of which each has as many. */
-  readonly cells: readonly Cell[];
+  /** Schemas, in the order of their buckets, of which each has as many. Which server has one, the store itself knows. */
+  readonly cells: readonly string[];
   /** URLs by name. The first database of the store has the name `''`. */
   readonly servers: Readonly<Record<string, string>>;
 };
@@ -23,7 +20,7 @@ const wordsOf = (text: string): string[] => text.split(/\s+/).filter(Boolean);
 
 /**
  * @param home the URL of the first database.
- * @param cells as `c0 c1 c2@b c3@b`: schemas, and the servers that have them.
+ * @param cells as `c0 c1 c2 c3`.
  * @param servers as `b=postgres://…`.
  * @throws {ConfigError} which repeats nothing that may be secret.
  */
@@ -38,16 +35,12 @@ export function readCells(
   }
   must(home !== undefined, 'SIGNET_CELLS needs SIGNET_DATABASE_URL: a store in cells is on PostgreSQL.');
   const urls = readServers(home, servers);
-  const read = wordsOf(cells).map((word): Cell => {
-    const [schema = '', server = '', ...rest] = word.split('@');
-    must(
-      name.test(schema) && !taken.test(schema) && rest.length === 0,
-      'SIGNET_CELLS must be names of schemas, such as c0 c1 c2@b c3@b: each 1 to 31 lower-case letters, digits and "_", with @ and the name of a server where that is another one.',
-    );
-    must(server in urls, `SIGNET_CELLS has ${schema} on ${server}, which SIGNET_CELL_SERVERS does not name.`);
-    return { name: schema, server };
-  });
-  must(new Set(read.map((one) => one.name)).size === read.length, 'SIGNET_CELLS names a cell twice.');
+  const read = wordsOf(cells);
+  must(
+    read.every((one) => name.test(one) && !taken.test(one)),
+    'SIGNET_CELLS must be names of schemas, such as c0 c1 c2 c3: each 1 to 31 lower-case letters, digits and "_".',
+  );
+  must(new Set(read).size === read.length, 'SIGNET_CELLS names a cell twice.');
   must(
     read.length >= 2 && read.length <= mostCells && Number.isInteger(Math.log2(read.length)),
     `SIGNET_CELLS must be 2, 4, 8, 16, 32 or 64 cells: each has an equal share of the users.`,

@@ -108,7 +108,7 @@ export async function openCells(
     commit: async (steps) => home.commit(steps.map((step) => ofShared(step.sql) && step)),
   });
   const places: CellPlaces = openCellPlaces(home, cells, Object.keys(urls));
-  const inCells = cells.map(({ name }, cell) => openPart(() => servers.get(places.serverOf(name))!, name, cell));
+  const inCells = cells.map((name, cell) => openPart(() => servers.get(places.serverOf(name))!, name, cell));
   const parts = [home, ...inCells];
   const ofPlaces = {
     of: (id: string) => inCells[cellOf(bucketOf(id))]!,
@@ -122,17 +122,12 @@ export async function openCells(
     await common.close();
     throw error;
   }
-  const withCopies = [...copied.values()].map((server) => openPart(() => server));
   return {
     ...shared,
     parts,
-    copies: withCopies,
     keepPlaces: places.keep,
-    cellAt: (name, server) =>
-      openPart(
-        () => servers.get(server)!,
-        name,
-        cells.findIndex((one) => one.name === name),
-      ),
+    copies: async () => (await copies.added()).map(([name]) => openPart(() => servers.get(name)!)),
+    copyAt: (server) => openPart(() => servers.get(server)!),
+    cellAt: (name, server) => openPart(() => servers.get(server)!, name, cells.indexOf(name)),
   };
 }

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { listAssets, readAsset } from '../assets.ts';
 import { dropKeysBetweenParts } from './cell-keys.ts';
 import type { OneDb, StoreOf } from './db.ts';
-import type { Engine, MigrationSession } from './engine.ts';
+import { type Engine, type MigrationSession, StoreMisconfigured, StoreUnavailable } from './engine.ts';
 import { type RowOf, row, text } from './rows.ts';
 import { sql } from './sql.ts';
 
@@ -15,8 +15,10 @@ export type MigratableDb = StoreOf<MigratableEngine>;
 export type MigratableEngine = Engine & {
   /** Where its tables are, of a part that shares a database with others. */
   readonly schema?: string | undefined;
-  /** Of a store in several parts: the copies of its shared tables in further databases. */
-  readonly copies?: readonly MigratableDb[];
+  /** Of a store in several parts: the copies of its shared tables on further servers. */
+  copies?(): Promise<readonly MigratableDb[]>;
+  /** The same on a server that is to have one. */
+  copyAt?(server: string): MigratableDb;
   /** Of a store in several parts: keeps where they are, once its tables are there. */
   keepPlaces?(): Promise<void>;
   /** Of a store in several parts: a cell as if it was on this server, where it may come to be. */
@@ -48,13 +50,19 @@ const ownFolder = 'platform/db/migrations';
  */
 export async function migrate(db: MigratableDb, now: number, folder?: URL): Promise<string[]> {
   const migrations = readMigrations(folder);
-  const done = new Set<string>();
-  for (const part of [...(db.copies ?? []), ...db.parts]) {
-    for (const name of await migratePart(part, migrations, now, db.parts.length > 1 || part.schema !== undefined))
-      done.add(name);
+  const [first, ...others] = db.parts;
+  const isOneOfSeveral = others.length > 0 || db.schema !== undefined;
+  const done = await migratePart(first!, migrations, now, isOneOfSeveral);
+  for (const part of [...((await db.copies?.()) ?? []), ...others]) {
+    try {
+      await migratePart(part, migrations, now, isOneOfSeveral);
+    } catch (error) {
+      // While the first part lacked nothing, this is no upgrade, and a server that is away keeps no node from starting.
+      if (done.length > 0 || !(error instanceof StoreUnavailable) || error instanceof StoreMisconfigured) throw error;
+    }
   }
   await db.keepPlaces?.();
-  return [...done];
+  return done;
 }
 
 async function migratePart(
