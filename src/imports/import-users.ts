@@ -2,6 +2,7 @@ import {
   existingUsers,
   insertUser,
   noteSecondFactor,
+  partOfHandle,
   setDisabled,
   takeHandle,
   usersOfAddresses,
@@ -14,6 +15,7 @@ import { groupNameKey, maxGroupsOfUser } from '../groups/group.ts';
 import { findGroupsByKeys, insertMember } from '../groups/statements.ts';
 import { now } from '../platform/clock.ts';
 import { mayConflict, mustChange, type Writes } from '../platform/db/change.ts';
+import type { Part } from '../platform/db/db.ts';
 import { allOf, type Sql } from '../platform/db/sql.ts';
 import { emailKeys } from '../platform/email-address.ts';
 import { inEnglish, type MessageKey } from '../platform/i18n/translate.ts';
@@ -53,7 +55,7 @@ const sentence = (key: MessageKey): string => inEnglish({ key });
 
 /**
  * Stores users, and what they sign in with, in one change with the event that reports them: after a crash all of them are there or
- * none. A user who cannot be stored is left out, and the others are stored. No mail is sent, and no one gets a role.
+ * none; in a store of several parts, all of one part. A user who cannot be stored is left out, and the others are stored. No mail is sent, and no one gets a role.
  * @returns an outcome for each, in order.
  */
 export async function importUsers(
@@ -71,23 +73,76 @@ export async function importUsers(
     outcomes[place] = { status: 'refused', problems: [{ path, message }] };
   };
   const fresh = await leaveOutKnown(deps, entries, { outcomes, refuse });
-  let left = await findTheirGroups(deps, fresh, { omissions, refuse });
-  while (left.length > 0) {
-    const writes: Writes = Object.fromEntries(left.flatMap((entry) => Object.entries(writesOf(deps, entry, at))));
-    const after = { source, users: left.length };
-    const event = auditEvent({ action: 'user.list_imported', ...caller, after }, at).statement;
-    const run: Writes = { ...writes, event, ...(dryRun && { [tried]: mustChange(undoEverything) }) };
-    const done = await deps.db.change({ run });
-    if (done.ok || done.failed === tried) {
-      for (const { place, user_id, dropped } of left) outcomes[place] = { status: 'imported', user_id, dropped };
-      return outcomes;
+  const known = await findTheirGroups(deps, fresh, { omissions, refuse });
+  for (const [part, some] of Map.groupBy(known, ({ user_id }) => deps.db.of(user_id))) {
+    let left = some;
+    while (left.length > 0) {
+      const after = { source, users: left.length };
+      const event = auditEvent({ action: 'user.list_imported', ...caller, after }, at).statement;
+      const failed = await storeIn(deps, part, left, { at, event, dryRun });
+      if (failed === undefined) {
+        for (const { place, user_id, dropped } of left) outcomes[place] = { status: 'imported', user_id, dropped };
+        break;
+      }
+      left = withoutRefused(left, failed, { omissions, outcomes, refuse });
     }
-    left = withoutRefused(left, String(done.failed), { omissions, outcomes, refuse });
   }
   return outcomes;
 }
 
 const tried = 'tried';
+
+/**
+ * Users of one part. What is elsewhere is written before, if it may be refused: their usernames; or after, so that who is known to the
+ * import is there: a user of whom a crash has left no note is refused when the import is repeated.
+ * @returns what has refused it; undefined if all are stored, or would be.
+ */
+async function storeIn(
+  deps: ImportDeps,
+  part: Part,
+  entries: readonly Entry[],
+  { at, event, dryRun }: { at: number; event: Sql; dryRun: boolean | undefined },
+): Promise<string | undefined> {
+  const elsewhere = (writes: readonly Placed[]) =>
+    [...Map.groupBy(writes, (one) => one.in)].filter(([other]) => other !== part);
+  const write = async (where: Part, run: Writes): Promise<string | undefined> => {
+    const done = await where.change({ run: dryRun ? { ...run, [tried]: mustChange(undoEverything) } : run });
+    return done.ok || done.failed === tried ? undefined : String(done.failed);
+  };
+  const notes = entries.map((one) => noteOf(deps, one, at));
+  const handles = entries.flatMap((one) => handleOf(deps, one, at));
+  for (const [other, some] of elsewhere(handles)) {
+    const failed = await write(other, together(some));
+    if (failed !== undefined) return failed;
+  }
+  const here = entries.map((entry, index) => {
+    const beside = [notes[index]!, ...handleOf(deps, entry, at)].filter((one) => one.in === part);
+    return { ...together(beside), ...writesOf(deps, entry, at) };
+  });
+  const failed = await write(part, { ...Object.assign({}, ...here), event });
+  if (failed !== undefined || dryRun) return failed;
+  for (const [other, some] of elsewhere(notes)) await write(other, together(some));
+  return undefined;
+}
+
+/** What is not where the user is. */
+type Placed = { in: Part; writes: Writes };
+
+const together = (some: readonly Placed[]): Writes => Object.assign({}, ...some.map(({ writes }) => writes));
+
+const noteOf = ({ db }: ImportDeps, { place, user_id, import_key }: Entry, at: number): Placed => ({
+  in: db.of(import_key),
+  writes: { [`key-${place}`]: mayConflict(insertImported(import_key, user_id, at)) },
+});
+
+const handleOf = (
+  { db }: ImportDeps,
+  { place, user: { preferred_username: handle }, user_id }: Entry,
+  at: number,
+): Placed[] =>
+  handle === undefined
+    ? []
+    : [{ in: partOfHandle(db, handle), writes: { [`handle-${place}`]: mustChange(takeHandle(user_id, handle, at)) } }];
 
 type Decisions = { outcomes: Outcome[]; refuse(entry: Entry, path: string, message: string): void };
 
@@ -205,9 +260,9 @@ function lesserUser(user: CheckedUser, kind: string, index: number): CheckedUser
   return kind === 'passkey' ? { ...user, passkeys: user.passkeys.filter((_, at) => at !== index) } : undefined;
 }
 
-/** The handle comes first, as in every change that takes one; a user is disabled last, since a disabled one gets no passkeys. */
-function writesOf(deps: ImportDeps, { place, user, user_id, import_key, group_ids }: Entry, at: number): Writes {
-  const { preferred_username: handle, email_verified, password_hash, totp, identities, passkeys } = user;
+/** Of the user's own part. A user is disabled last, since a disabled one gets no passkeys. */
+function writesOf(deps: ImportDeps, { place, user, user_id, group_ids }: Entry, at: number): Writes {
+  const { email_verified, password_hash, totp, identities, passkeys } = user;
   const { sub: _, disabled, ...own } = user;
   const past = (time: number | undefined, otherwise: number) => Math.min(time ?? otherwise, at);
   const created_at = past(user.created_at, at);
@@ -226,8 +281,6 @@ function writesOf(deps: ImportDeps, { place, user, user_id, import_key, group_id
   const password = password_hash === undefined ? undefined : { password_hash, min_characters };
   const hasSecondFactor = totp !== undefined || passkeys.length > 0;
   return {
-    [name('key')]: mayConflict(insertImported(import_key, user_id, at)),
-    ...(handle !== undefined && { [name('handle')]: mustChange(takeHandle(user_id, handle, at)) }),
     [name('user')]: insertUser(row, at),
     ...(password && { [name('password')]: setPassword(user_id, password, user.password_changed_at ?? created_at) }),
     ...(totp && { [name('totp')]: writeTotp(deps, user_id, totp, at) }),

@@ -1,7 +1,9 @@
 import type { Db } from '../platform/db/db.ts';
+import { askOfEach } from '../platform/db/parts.ts';
 import { id, integer, row, text } from '../platform/db/rows.ts';
 import { oneOf, type Sql, sql } from '../platform/db/sql.ts';
 import { digest, type UserId } from '../platform/ids.ts';
+import { clearCounter } from '../platform/limits/failure-limits.ts';
 
 const Imported = row('imported_users', { import_key: text, user_id: id<UserId>(), imported_at: integer });
 
@@ -13,7 +15,9 @@ export const insertImported = (import_key: string, user_id: UserId, imported_at:
   sql`insert into imported_users ${Imported.values({ import_key, user_id, imported_at })}`;
 
 export const findImported = (db: Db, keys: readonly string[]) =>
-  db.all(Imported, sql`select ${Imported.columns} from imported_users where import_key in ${oneOf(keys)}`);
+  askOfEach(db, keys, (part, some) =>
+    part.all(Imported, sql`select ${Imported.columns} from imported_users where import_key in ${oneOf(some)}`),
+  );
 
-/** Changes no row, so a change that must have an effect here has none: everything before it was tried, and is undone. */
-export const undoEverything: Sql = sql`update imported_users set imported_at = imported_at where import_key = ''`;
+/** Changes no row of any part, so a change that must have an effect here has none: everything before it was tried, and is undone. */
+export const undoEverything: Sql = clearCounter('');

@@ -22,7 +22,7 @@ export async function exportStore(
 ): Promise<{ lines: AsyncGenerator<string>; counts: ExportCounts }> {
   const at = now(deps);
   const event = auditEvent({ action: 'store.exported', ...caller, after: { recipient } }, at);
-  await deps.db.change({ run: { event: event.statement } });
+  await deps.db.shared.change({ run: { event: event.statement } });
   const counts: ExportCounts = {};
   return { counts, lines: linesOf(deps, at, counts, onProgress) };
 }

@@ -5,6 +5,7 @@ import type { Problem } from '../imports/read-user.ts';
 import { findImported, importKey, undoEverything } from '../imports/statements.ts';
 import { now } from '../platform/clock.ts';
 import { mayConflict, mustChange, type Writes } from '../platform/db/change.ts';
+import type { Part } from '../platform/db/db.ts';
 import type { ExportedRecord } from '../platform/db/exported-table.ts';
 import type { TransferDeps } from './deps.ts';
 import { kindOf } from './kinds/all.ts';
@@ -60,16 +61,19 @@ export async function importBatch(
   };
   const entries = readEntries(deps, importing, kind, { records, decide });
   const fresh = await leaveOutKnown(deps, kind, entries, decide);
-  let left = await leaveOutDangling(deps, importing, { kind, entries: fresh, decide });
-  while (left.length > 0) {
-    const failed = await store(deps, importing, kind, left);
-    if (failed === undefined) {
-      for (const entry of left) decide(entry, { status: 'imported', dropped: [] });
-      break;
+  const whole = await leaveOutDangling(deps, importing, { kind, entries: fresh, decide });
+  for (const [part, some] of Map.groupBy(whole, ({ record }) => kind.stored.partOf(deps.db, record))) {
+    let left = some;
+    while (left.length > 0) {
+      const failed = await storeIn(deps, importing, kind, { part, entries: left });
+      if (failed === undefined) {
+        for (const entry of left) decide(entry, { status: 'imported', dropped: [] });
+        break;
+      }
+      left = left.filter((entry) => entry !== failed.entry);
+      if (failed.isKnown) decide(failed.entry, { status: 'unchanged' });
+      else decide(failed.entry, { status: 'refused', problems: problem('', kind.stored.takenMessage) });
     }
-    left = left.filter((entry) => entry !== failed.entry);
-    if (failed.isKnown) decide(failed.entry, { status: 'unchanged' });
-    else decide(failed.entry, { status: 'refused', problems: problem('', kind.stored.takenMessage) });
   }
   const stored = records.filter((_, place) => outcomes[place]?.status === 'imported');
   if (importing.dryRun && kind.stored.isReferredTo) {
@@ -194,28 +198,43 @@ async function presentAmong(
 
 const tried = 'tried';
 
-/** @returns undefined if all are stored, or would be; else the one that was refused. */
-async function store(
+/**
+ * Records of one part. Notes that are elsewhere follow: a record of which a crash has left none is refused when the import is repeated.
+ * @returns undefined if all are stored, or would be; else the one that was refused.
+ */
+async function storeIn(
   deps: TransferDeps,
   { source, caller, dryRun }: Importing,
   kind: Stored,
-  entries: readonly Entry[],
+  { part, entries }: { part: Part; entries: readonly Entry[] },
 ): Promise<{ entry: Entry; isKnown: boolean } | undefined> {
   const at = now(deps);
   const after = { source, kind: kind.name, records: entries.length };
   const event = auditEvent({ action: 'store.imported', ...caller, after }, at);
   const change = { event_id: event.event_id, at, vault: deps.vault };
-  const writes = entries.flatMap(({ place, record, key }): [string, Writes[string]][] => [
-    [`note-${place}`, mayConflict(noteImported(key, at))],
-    [`record-${place}`, kind.stored.writes(deps, record, change)],
+  const note = ({ place, key }: Entry): [string, Writes[string]] => [
+    `note-${place}`,
+    mayConflict(noteImported(key, at)),
+  ];
+  const isHere = ({ key }: Entry) => deps.db.of(key) === part;
+  const writes = entries.flatMap((entry): [string, Writes[string]][] => [
+    ...(isHere(entry) ? [note(entry)] : []),
+    [`record-${entry.place}`, kind.stored.writes(deps, entry.record, change)],
   ]);
   const run: Writes = {
     ...Object.fromEntries(writes),
     event: event.statement,
     ...(dryRun && { [tried]: mustChange(undoEverything) }),
   };
-  const done = await deps.db.change({ run });
-  if (done.ok || done.failed === tried) return undefined;
+  const done = await part.change({ run });
+  if (done.ok) {
+    const elsewhere = entries.filter((entry) => !isHere(entry));
+    for (const [other, some] of Map.groupBy(elsewhere, ({ key }) => deps.db.of(key))) {
+      await other.change({ run: Object.fromEntries(some.map(note)) });
+    }
+    return undefined;
+  }
+  if (done.failed === tried) return undefined;
   const [, what, place] = /^(note|record)-(\d+)$/.exec(String(done.failed)) ?? [];
   const entry = entries.find((one) => one.place === Number(place));
   if (!entry) throw new Error(`A statement without a record has refused an import: ${String(done.failed)}`);

@@ -1,4 +1,5 @@
 import type { Db } from '../platform/db/db.ts';
+import { askOfEach } from '../platform/db/parts.ts';
 import { integer, row, text } from '../platform/db/rows.ts';
 import { oneOf, type Sql, sql } from '../platform/db/sql.ts';
 import { digest } from '../platform/ids.ts';
@@ -14,6 +15,8 @@ export const noteImported = (import_key: string, imported_at: number): Sql =>
 
 export async function importedAmong(db: Db, keys: readonly string[]): Promise<Set<string>> {
   const Key = Imported.pick('import_key');
-  const rows = await db.all(Key, sql`select import_key from imported_records where import_key in ${oneOf(keys)}`);
+  const rows = await askOfEach(db, keys, (part, some) =>
+    part.all(Key, sql`select import_key from imported_records where import_key in ${oneOf(some)}`),
+  );
   return new Set(rows.map(({ import_key }) => import_key));
 }

@@ -54,6 +54,8 @@ export type ExportedTable = {
     after: PlaceInTable | undefined,
     limit: number,
   ): Promise<{ page: ExportedRecord[]; next: PlaceInTable | undefined }>;
+  /** Where a record is. */
+  partOf(db: Db, record: ExportedRecord): Part;
   /** Those of some ids that there are. @param counting whether it matters that they are not about to be deleted. */
   existing(db: Db, ids: readonly string[], counting: boolean): Promise<Set<string>>;
   /**
@@ -139,6 +141,8 @@ export function exportedTable<const Columns extends Fields>(
         return { page, next: { part, after: key.map((column) => last[column] as Param) } };
       return { page, next: part + 1 < parts.length ? { part: part + 1, after: undefined } : undefined };
     },
+
+    partOf: (db, record) => (isShared ? db.shared : db.of(String(record[place === 'key' ? key[0]! : 'user_id']))),
 
     async existing(db, ids, counting) {
       const Id = row(name, { [key[0]!]: text });

@@ -29,6 +29,7 @@ export const backupCodeKeyKind: Kind = {
     references: () => [],
     problems: () => [],
     omission: () => undefined,
+    partOf: (db) => db.shared,
     taken: () => Promise.resolve(new Set()),
     existing: () => Promise.resolve(new Set()),
     takenMessage: 'It is here already.',

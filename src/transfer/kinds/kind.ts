@@ -1,5 +1,5 @@
 import { asWrite, type Write } from '../../platform/db/change.ts';
-import type { Db } from '../../platform/db/db.ts';
+import type { Db, Part } from '../../platform/db/db.ts';
 import type { ExportedRecord, ExportedTable, ImportChange } from '../../platform/db/exported-table.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
@@ -41,6 +41,8 @@ export type StoredKind = {
     problems(deps: TransferDeps, record: ExportedRecord): readonly FieldProblem[];
     /** Why it is left out, without being refused. */
     omission(record: ExportedRecord, options: ImportOptions): string | undefined;
+    /** Where a record is. */
+    partOf(db: Db, record: ExportedRecord): Part;
     /** Ids that something has already. */
     taken(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>>;
     /** Ids that something has which is not about to be deleted. */
@@ -108,6 +110,7 @@ export function tableKind({
       references,
       problems,
       omission,
+      partOf: table.partOf,
       taken: (db, ids) => existing(db, ids, false),
       existing: (db, ids) => existing(db, ids, true),
       takenMessage,
