@@ -1,11 +1,11 @@
 import type { Claim, IsHeld } from '../platform/claims.ts';
 import type { Db, Part } from '../platform/db/db.ts';
 import { id, row, text } from '../platform/db/rows.ts';
-import { oneOf, sql } from '../platform/db/sql.ts';
+import { oneOf, type Sql, sql } from '../platform/db/sql.ts';
 import type { Deps } from '../platform/deps.ts';
 import { emailKey, emailKeys } from '../platform/email-address.ts';
 import type { UserId } from '../platform/ids.ts';
-import { findUser, isAddressed, isEmailTaken, User } from './store.ts';
+import { findUser, isAddressed, isEmailFree, isEmailTaken, User } from './store.ts';
 
 export type AddressDeps = Pick<Deps, 'db' | 'placement' | 'claims'>;
 
@@ -19,6 +19,17 @@ export const claimOfEmail = (deps: Pick<Deps, 'db' | 'placement'>, email: string
   key: `email:${emailKey(email)}`,
   isTaken: isEmailTaken(email),
 });
+
+/**
+ * Conditions for the mails of a change: that the address is free, and that it is taken. In a store of several parts it may be taken
+ * in another one than that of the change, so what was read before decides.
+ * @param owner who has it by {@link findUserByEmail}.
+ */
+export const ifFree = ({ db }: Pick<Deps, 'db'>, email: string, owner: User | undefined): { free: Sql; taken: Sql } => {
+  if (db.parts.length === 1) return { free: isEmailFree(email), taken: isEmailTaken(email) };
+  const [never, always] = [sql`1 = 0`, sql`1 = 1`];
+  return owner === undefined ? { free: always, taken: never } : { free: never, taken: always };
+};
 
 /** See {@link openClaims}. @param key of an address. */
 export const holdsEmail =

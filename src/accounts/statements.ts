@@ -7,6 +7,7 @@ export {
   claimOfEmail,
   findUserByEmail,
   holdsEmail,
+  ifFree,
   partOfEmail,
   usersOfAddresses,
 } from './addresses.store.ts';

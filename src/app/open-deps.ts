@@ -6,6 +6,7 @@ import { openAuditLog } from '../audit/audit-log.ts';
 import { openWitness } from '../audit/witness.ts';
 import { openPasswordHasher, type PasswordHasher } from '../authentication/credentials/password-hash.ts';
 import { openProviders } from '../authentication/credentials/provider-register.ts';
+import { holdsIdentity } from '../authentication/statements.ts';
 import { openFailureRecorder } from '../clients/failures.ts';
 import { clientDirectory } from '../clients/find-clients.ts';
 import { openMetadataDocuments } from '../clients/from-outside/metadata-documents.ts';
@@ -131,7 +132,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       keySets: openKeySets({ outbound, clock }),
       vault,
       placement,
-      claims: openClaims({ db, clock }, { email: holdsEmail(db) }),
+      claims: openClaims({ db, clock }, { email: holdsEmail(db), identity: holdsIdentity(db) }),
       keys,
       passwords,
       mail,

@@ -3,7 +3,12 @@
  * Whatever decides something is a use-case, in a file of its own.
  */
 export { type Factors, factorsOf, hasSecondFactor } from './credentials/factors.store.ts';
-export { deleteIdentitiesOfUser, insertIdentity, listIdentities } from './credentials/identities.store.ts';
+export {
+  deleteIdentitiesOfUser,
+  holdsIdentity,
+  insertIdentity,
+  listIdentities,
+} from './credentials/identities.store.ts';
 export { deletePasskeysOfUser, insertPasskey, listPasskeys, type Passkey } from './credentials/passkeys.store.ts';
 export { passwordOf, setPassword } from './credentials/passwords.store.ts';
 export { exportedProviders, mostProviders } from './credentials/providers.store.ts';

@@ -53,7 +53,17 @@ export function openClaims({ db, clock }: { db: Db; clock: Clock }, kinds: Reado
     if (row !== undefined) await part.run(settleClaim(row, await isHeld(row)));
   }
 
-  const settle = async ({ part, key }: Claim): Promise<void> => settleRow(part, await findClaimRow(part, key));
+  const settleOwn = async ({ part, key }: Claim, user_id: UserId): Promise<void> => {
+    const row = await findClaimRow(part, key);
+    if (row?.user_id === user_id) await settleRow(part, row);
+  };
+
+  /** Not the one of an act that may be under way. */
+  async function settleOld({ part, key }: Claim): Promise<void> {
+    const row = await findClaimRow(part, key);
+    const isUnderWay = row && row.since !== null && row.since > now({ clock }) - settledSeconds;
+    if (!isUnderWay) await settleRow(part, row);
+  }
 
   /** Once more if it is another user's who does not have it any more. */
   async function take(claim: Claim, user_id: UserId, isRepeated = false): Promise<boolean> {
@@ -64,7 +74,7 @@ export function openClaims({ db, clock }: { db: Db; clock: Clock }, kinds: Reado
     });
     if (done.ok) return true;
     if (done.failed !== 'claim' || isRepeated) return false;
-    await settle(claim);
+    await settleOld(claim);
     return take(claim, user_id, true);
   }
 
@@ -90,7 +100,7 @@ export function openClaims({ db, clock }: { db: Db; clock: Clock }, kinds: Reado
       touched.push(...givenUp);
       done = await change();
     }
-    await Promise.all(touched.map((claim) => settle(claim).catch(leaveToJob)));
+    await Promise.all(touched.map((claim) => settleOwn(claim, user_id).catch(leaveToJob)));
     return done;
   }
 
@@ -101,10 +111,14 @@ export function openClaims({ db, clock }: { db: Db; clock: Clock }, kinds: Reado
     holderOf: async ({ part, key }: Claim): Promise<UserId | undefined> =>
       isNeeded ? (await findClaimRow(part, key))?.user_id : undefined,
 
-    /** For a change in the part of a claim that takes it without one: refused if another user has it by a claim. */
-    unclaimed: ({ key }: Claim): readonly (Write<never, true> | Sql)[] => {
+    /**
+     * For a change in the part of a claim by which a user has it without one: refused if another user has it by a claim. One whose user has
+     * not got it any more is settled first.
+     */
+    async unclaimed(claim: Claim): Promise<readonly (Write<never, true> | Sql)[]> {
       if (!isNeeded) return [];
-      const [insert, remove] = noClaim(key);
+      await settleOld(claim);
+      const [insert, remove] = noClaim(claim.key);
       return [mayConflict(insert), remove];
     },
 

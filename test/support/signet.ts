@@ -74,6 +74,8 @@ export type Options = {
   ahead?: number;
   /** A store that was made at another time, in Unix seconds, by another version. */
   on?: FreshStore & { at: number };
+  /** In how many cells the store is, on PostgreSQL; otherwise as the whole run has it. */
+  cells?: number;
   /** Where hashing itself matters, or what happens meanwhile: the real one. */
   passwords?: PasswordHasher;
   /** Where its spans go; nowhere by default. */
@@ -175,7 +177,10 @@ const withServer = (rest: SignetTestRest) => async (t: TestContext, engine: Engi
   });
 };
 
-async function configFor(t: TestContext, { engine = 'sqlite', env = {}, beside, on }: Options): Promise<Config> {
+async function configFor(
+  t: TestContext,
+  { engine = 'sqlite', env = {}, beside, on, cells = cellCount }: Options,
+): Promise<Config> {
   const port = await freePort();
   const store = beside ? beside.deps.config : (on ?? (await freshStore(t, engine)));
   const config = readConfig({
@@ -187,7 +192,8 @@ async function configFor(t: TestContext, { engine = 'sqlite', env = {}, beside, 
     SIGNET_DATABASE_MAY_LOSE_COMMITS: 'on', // the tests' own server flushes nothing
     ...env,
   });
-  return cellCount > 0 && config.databaseUrl ? { ...config, cells: cellsAt(config.databaseUrl) } : config;
+  if (beside) return { ...config, cells: beside.deps.config.cells };
+  return cells > 0 && config.databaseUrl ? { ...config, cells: cellsAt(config.databaseUrl, cells) } : config;
 }
 
 let people = 0;

@@ -1,6 +1,13 @@
 import { takenHandle } from '../../accounts/handles.ts';
 import type { Role } from '../../accounts/roles.ts';
-import { insertUser, type OneTimeLink, partOfHandle, setRole, takeHandle } from '../../accounts/statements.ts';
+import {
+  claimOfEmail,
+  insertUser,
+  type OneTimeLink,
+  partOfHandle,
+  setRole,
+  takeHandle,
+} from '../../accounts/statements.ts';
 import { valuesOfSignUp } from '../../attributes/values.ts';
 import { type Actor, auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
@@ -90,6 +97,7 @@ export async function createUser(
     email_verified_at: account.emailVerified ? at : null,
   };
   const part = deps.db.of(user_id);
+  const unclaimed = await deps.claims.unclaimed(claimOfEmail(deps, account.email));
   const done = await inOrder(
     { in: part, run: {}, ...permission?.giver },
     {
@@ -109,7 +117,7 @@ export async function createUser(
       in: part,
       run: {
         also: permission?.also,
-        user: insertUser(user, at),
+        user: [...insertUser(user, at), ...unclaimed],
         role: roleGrantedBy === undefined ? undefined : setRole(user_id, role, roleGrantedBy, at),
         password: setPassword(user_id, { password_hash, min_characters: minCharacters() }, at),
         event: auditEvent(event, at).statement,

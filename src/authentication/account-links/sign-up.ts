@@ -1,12 +1,6 @@
 import { newLink, requireLink, spentLink } from '../../accounts/links.ts';
 import { limitRequestsFrom, mayMailTo } from '../../accounts/mail-limits.ts';
-import {
-  findUserByEmail,
-  insertSignUpLink,
-  isEmailFree,
-  isEmailTaken,
-  partOfEmail,
-} from '../../accounts/statements.ts';
+import { findUserByEmail, ifFree, insertSignUpLink, partOfEmail } from '../../accounts/statements.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
 import { inOrder } from '../../platform/db/db.ts';
@@ -42,6 +36,7 @@ export async function requestSignUp(deps: MailDeps & PlacementDeps, request: Lin
   if (!(await mayMailTo(deps, 'sign-up', email))) return;
   const owner = await findUserByEmail(deps, email);
   const { link, url } = newLink(deps, deps.placement.bucketOfEmail(email), { purpose: 'sign_up', ...request });
+  const { free, taken } = ifFree(deps, email, owner);
   const signin_url = `${deps.config.baseUrl}/signin`;
   const recipient = { email: owner?.email ?? link.email, name: owner?.name ?? null, locale: owner?.locale ?? locale };
   const values = { url, expires_at: link.expires_at };
@@ -50,8 +45,8 @@ export async function requestSignUp(deps: MailDeps & PlacementDeps, request: Lin
       in: partOfEmail(deps, email),
       run: {
         link: insertSignUpLink(link, now(deps)),
-        mail: mailTo(deps, { email: link.email, locale }, 'sign_up', values, isEmailFree(email)),
-        mailToOwner: mailTo(deps, recipient, 'sign_up_taken', { signin_url }, isEmailTaken(email)),
+        mail: mailTo(deps, { email: link.email, locale }, 'sign_up', values, free),
+        mailToOwner: mailTo(deps, recipient, 'sign_up_taken', { signin_url }, taken),
       },
     },
     {

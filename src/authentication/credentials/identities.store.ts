@@ -1,9 +1,11 @@
 import { isAddressed } from '../../accounts/statements.ts';
-import type { Db } from '../../platform/db/db.ts';
+import type { Claim, IsHeld } from '../../platform/claims.ts';
+import type { Db, Part } from '../../platform/db/db.ts';
 import { compareText, findInAll, mergeAll } from '../../platform/db/parts.ts';
 import { flag, id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { asText, type Sql, sql } from '../../platform/db/sql.ts';
-import type { UserId } from '../../platform/ids.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { digest, type UserId } from '../../platform/ids.ts';
 import { signsIn } from './providers.store.ts';
 import type { ProviderSettings } from './providers.ts';
 
@@ -28,13 +30,34 @@ export const listIdentities = (db: Db, user_id: UserId) =>
       sql`select ${Identity.columns} from identities where user_id = ${user_id} order by linked_at, issuer, subject`,
     );
 
-export const findIdentity = (db: Db, issuer: string, subject: string) =>
-  findInAll(db, (part) =>
+const identityKey = (issuer: string, subject: string): string => digest(JSON.stringify([issuer, subject]));
+
+/** It is one user's in all parts of the store. */
+export const claimOfIdentity = (db: Db, issuer: string, subject: string): Claim => {
+  const key = `identity:${identityKey(issuer, subject)}`;
+  return { part: db.of(key), key };
+};
+
+/** See {@link openClaims}. */
+export const holdsIdentity =
+  (db: Db): IsHeld =>
+  async (user_id, key) =>
+    (await listIdentities(db, user_id)).some(({ issuer, subject }) => identityKey(issuer, subject) === key);
+
+/** By its claim; of one without a claim, as an import has made it, every part is asked. */
+export async function findIdentity(
+  { db, claims }: Pick<Deps, 'db' | 'claims'>,
+  issuer: string,
+  subject: string,
+): Promise<Identity | undefined> {
+  const find = (part: Part) =>
     part.get(
       Identity,
       sql`select ${Identity.columns} from identities where issuer = ${issuer} and subject = ${subject}`,
-    ),
-  );
+    );
+  const holder = await claims.holderOf(claimOfIdentity(db, issuer, subject));
+  return (holder && (await find(db.of(holder)))) ?? findInAll(db, find);
+}
 
 /** Conflicts with an identity that is linked already, with whatever user: issuer and subject are the key. */
 export const insertIdentity = (

@@ -2,10 +2,11 @@ import { lockUser, type User } from '../../accounts/statements.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict, mustChange } from '../../platform/db/change.ts';
-import type { MailDeps } from '../../platform/deps.ts';
+import type { MailDeps, PlacementDeps } from '../../platform/deps.ts';
 import { notFound, refusal } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
 import {
+  claimOfIdentity,
   deleteIdentity,
   findIdentity,
   type Identity,
@@ -39,7 +40,7 @@ type Link = {
  * issuer, or no longer has the address.
  */
 export async function linkIdentity(
-  deps: MailDeps,
+  deps: MailDeps & PlacementDeps,
   { user, account, context, byEmail, session }: Link,
 ): Promise<boolean> {
   const { user_id } = user;
@@ -58,20 +59,22 @@ export async function linkIdentity(
     address,
   } as const;
   const identity = { issuer, subject, user_id, provider: provider.id, email: email ?? null };
-  await deps.db.of(user_id).change({
-    lock: lockUser(user_id),
-    require: {
-      session: session && isCurrentSession(session),
-      user: byEmail === undefined ? mayLink(user_id, issuer) : mayLinkByEmail(user_id, issuer, byEmail),
-    },
-    run: {
-      identity: mayConflict(insertIdentity(identity, at)),
-      mails: mailTo(deps, user, 'provider_linked', { provider: provider.label, email: email ?? subject }),
-      event: auditEvent(event, at).statement,
-    },
-  });
+  const change = () =>
+    deps.db.of(user_id).change({
+      lock: lockUser(user_id),
+      require: {
+        session: session && isCurrentSession(session),
+        user: byEmail === undefined ? mayLink(user_id, issuer) : mayLinkByEmail(user_id, issuer, byEmail),
+      },
+      run: {
+        identity: mayConflict(insertIdentity(identity, at)),
+        mails: mailTo(deps, user, 'provider_linked', { provider: provider.label, email: email ?? subject }),
+        event: auditEvent(event, at).statement,
+      },
+    });
+  await deps.claims.holding(user_id, { taken: [claimOfIdentity(deps.db, issuer, subject)] }, change);
   // Also if it was refused, the identity may have been linked with the same user meanwhile.
-  return (await findIdentity(deps.db, issuer, subject))?.user_id === user_id;
+  return (await findIdentity(deps, issuer, subject))?.user_id === user_id;
 }
 
 /**
@@ -82,7 +85,7 @@ export async function linkIdentity(
  * `login_required` if the session has ended.
  */
 export async function linkBySignedInUser(
-  deps: MailDeps,
+  deps: MailDeps & PlacementDeps,
   { user, agreement, ...link }: Pick<Link, 'account' | 'context'> & { user: Session; agreement?: string },
 ): Promise<Confirmation | undefined> {
   const { account, context } = link;
@@ -90,7 +93,7 @@ export async function linkBySignedInUser(
   const refuse = async (reason: 'linked_elsewhere' | 'linked_already') => {
     throw await refuseIdentity(deps, context, { code: 'invalid_state', reason, user_id });
   };
-  const owner = await findIdentity(deps.db, account.issuer, account.subject);
+  const owner = await findIdentity(deps, account.issuer, account.subject);
   if (owner) return owner.user_id === user_id ? undefined : refuse('linked_elsewhere');
   const identities = await listIdentities(deps.db, user_id);
   if (identities.some(({ issuer }) => issuer === account.issuer)) return refuse('linked_already');
@@ -98,7 +101,7 @@ export async function linkBySignedInUser(
   if (confirmation.agreement !== agreement) return confirmation;
   if (await linkIdentity(deps, { ...link, user, session: user })) return undefined;
   if (!(await deps.db.of(user_id).holds(isCurrentSession(user)))) throw await sessionRefusal(deps, user);
-  return refuse((await findIdentity(deps.db, account.issuer, account.subject)) ? 'linked_elsewhere' : 'linked_already');
+  return refuse((await findIdentity(deps, account.issuer, account.subject)) ? 'linked_elsewhere' : 'linked_already');
 }
 
 /**
@@ -108,7 +111,7 @@ export async function linkBySignedInUser(
  * in.
  */
 export async function unlinkIdentity(
-  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'mail' | 'providers'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'mail' | 'providers' | 'claims'>,
   owner: Owner,
   provider_id: string,
 ): Promise<void> {
@@ -125,18 +128,23 @@ export async function unlinkIdentity(
 
   const { issuer, subject } = identity;
   const opens = configured.ofIssuer(issuer) !== undefined;
-  const failed = await changeOwnAccount(deps, owner, {
-    action: 'identity.unlinked',
-    before: { provider: provider_id, issuer, subject },
-    mail: 'provider_unlinked',
-    values: { provider: provider?.issuer === issuer ? provider.label : provider_id },
-    // An identity whose issuer is no longer configured is no way to sign in, so it may always be removed.
-    require: { anotherMethod: opens ? hasAnotherSignInMethod(deps.config, user_id) : undefined },
-    run: {
-      identity: mustChange(deleteIdentity(user_id, issuer)),
-      pendingSignIns: deletePendingSignInsOfUser(user_id),
-    },
-  });
+  let failed: string | undefined;
+  const change = async () => {
+    failed = await changeOwnAccount(deps, owner, {
+      action: 'identity.unlinked',
+      before: { provider: provider_id, issuer, subject },
+      mail: 'provider_unlinked',
+      values: { provider: provider?.issuer === issuer ? provider.label : provider_id },
+      // An identity whose issuer is no longer configured is no way to sign in, so it may always be removed.
+      require: { anotherMethod: opens ? hasAnotherSignInMethod(deps.config, user_id) : undefined },
+      run: {
+        identity: mustChange(deleteIdentity(user_id, issuer)),
+        pendingSignIns: deletePendingSignInsOfUser(user_id),
+      },
+    });
+    return { ok: failed === undefined };
+  };
+  await deps.claims.holding(user_id, { givenUp: [claimOfIdentity(deps.db, issuer, subject)] }, change);
   if (!failed) return;
   const isThere = (await listIdentities(deps.db, user_id)).some((one) => one.issuer === issuer);
   if (!isThere) throw notFound();

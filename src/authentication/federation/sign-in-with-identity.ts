@@ -1,11 +1,17 @@
-import { findUser, findUserByEmail, insertUser } from '../../accounts/statements.ts';
+import { claimOfEmail, findUser, findUserByEmail, insertUser } from '../../accounts/statements.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { followProvider } from '../../groups/follow-provider.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict } from '../../platform/db/change.ts';
 import type { Deps, LimitDeps, MailDeps, PlacementDeps } from '../../platform/deps.ts';
 import { newUserId } from '../../platform/ids.ts';
-import { findIdentity, insertIdentity, listIdentities, touchIdentity } from '../credentials/identities.store.ts';
+import {
+  claimOfIdentity,
+  findIdentity,
+  insertIdentity,
+  listIdentities,
+  touchIdentity,
+} from '../credentials/identities.store.ts';
 import { listPasskeys } from '../credentials/passkeys.store.ts';
 import { passwordOf } from '../credentials/passwords.store.ts';
 import { isTotpActive } from '../credentials/two-factor.store.ts';
@@ -47,7 +53,7 @@ export async function signInWithIdentity(
 /** @throws {RequestError} `access_denied` for an upstream account that is not linked with this user. */
 export async function confirmWithIdentity(deps: SignInDeps, signIn: FederatedSignIn, user_id: string) {
   const { account, context } = signIn;
-  const linked = await findIdentity(deps.db, account.issuer, account.subject);
+  const linked = await findIdentity(deps, account.issuer, account.subject);
   if (linked?.user_id !== user_id) {
     throw await accessDenied(deps, context, 'other_identity', user_id);
   }
@@ -80,7 +86,7 @@ async function resolveAccount(
     throw await accessDenied(deps, context, ...why);
   };
 
-  const linked = await findIdentity(deps.db, account.issuer, account.subject);
+  const linked = await findIdentity(deps, account.issuer, account.subject);
   const known = linked && (await findUser(deps.db, linked.user_id));
   if (known) {
     if (known.disabled_at === null) return { action: 'enter', user: known };
@@ -142,13 +148,18 @@ async function createFederatedUser(
   const after = { role, provider: provider.id };
   const event = { action: 'user.created', actor: `user:${user_id}`, target: user_id, after, address } as const;
   const identity = { issuer, subject, user_id, provider: provider.id, email };
-  const done = await deps.db.of(user_id).change({
-    run: {
-      user: insertUser({ user_id, email, email_verified_at: at, name, picture, locale, role }, at),
-      identity: mayConflict(insertIdentity(identity, at)),
-      event: auditEvent(event, at).statement,
-    },
-  });
+  const user = insertUser({ user_id, email, email_verified_at: at, name, picture, locale, role }, at);
+  const unclaimed = await deps.claims.unclaimed(claimOfEmail(deps, email));
+  const claims = { taken: [claimOfIdentity(deps.db, issuer, subject)] };
+  const done = await deps.claims.holding(user_id, claims, () =>
+    deps.db.of(user_id).change({
+      run: {
+        user: [...user, ...unclaimed],
+        identity: mayConflict(insertIdentity(identity, at)),
+        event: auditEvent(event, at).statement,
+      },
+    }),
+  );
   if (done.ok) return user_id;
   throw await accessDenied(deps, context, 'email_taken');
 }

@@ -1,5 +1,6 @@
 import {
   type AddressDeps,
+  claimOfEmail,
   findUserByEmail,
   insertProvisioned,
   insertUser,
@@ -37,9 +38,10 @@ export async function createScimUser(
   const { name, locale } = profile;
   const role = 'user';
   const event = auditEvent({ action: 'user.created', ...caller, target: user_id, after: { role } }, at);
+  const unclaimed = await deps.claims.unclaimed(claimOfEmail(deps, email));
   const done = await partOfEmail(deps, email).change({
     run: {
-      user: insertUser({ user_id, email, email_verified_at: at, name, locale, role }, at),
+      user: [...insertUser({ user_id, email, email_verified_at: at, name, locale, role }, at), ...unclaimed],
       profile: setProfile(user_id, profile, at),
       provisioned: insertProvisioned({
         user_id,

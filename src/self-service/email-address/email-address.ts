@@ -1,15 +1,15 @@
 import { isOpenLink, newLink, requireLink, spentLink } from '../../accounts/links.ts';
 import { limitRequestsBy, mayMailTo } from '../../accounts/mail-limits.ts';
 import {
+  claimOfEmail,
   deleteLinksOfUser,
   deleteResetLinksOfUser,
   findUserByEmail,
   hasEmail,
+  ifFree,
   insertAccountLink,
   insertAddressLink,
   isDisabled,
-  isEmailFree,
-  isEmailTaken,
   isReachableAt,
   lockUser,
   markEmailVerified,
@@ -79,6 +79,7 @@ export async function requestEmailChange(
   const { link, url } = newLink(deps, bucketOf(user_id), { purpose: 'change_email', email });
   const locale = session.locale ?? browser.locale;
   const present = { email: owner?.email ?? link.email, name: owner?.name ?? null, locale: owner?.locale ?? locale };
+  const { free, taken } = ifFree(deps, email, owner);
   const event = { action: 'email.change_asked', ...caller, target: user_id } as const;
   const at = now(deps);
   const done = await deps.db.of(user_id).change({
@@ -87,14 +88,8 @@ export async function requestEmailChange(
     run: {
       earlier: deleteLinksOfUser(user_id, 'change_email'),
       link: insertAddressLink({ ...link, user_id }, at),
-      mail: mailTo(
-        deps,
-        { email: link.email, locale },
-        'change_email',
-        { url, expires_at: link.expires_at },
-        isEmailFree(email),
-      ),
-      notice: mailTo(deps, present, 'change_email_taken', {}, isEmailTaken(email)),
+      mail: mailTo(deps, { email: link.email, locale }, 'change_email', { url, expires_at: link.expires_at }, free),
+      notice: mailTo(deps, present, 'change_email_taken', {}, taken),
       event: auditEvent(event, at).statement,
     },
   });
@@ -152,7 +147,7 @@ export async function requireAddressLink(deps: StoreDeps, token: string, session
  * @returns which of the two.
  * @throws {RequestError} as {@link requireAddressLink}; `invalid_state` when the address is taken by now; `login_required`.
  */
-export async function confirmAddress(deps: MailDeps, token: string, { session, caller }: Opener) {
+export async function confirmAddress(deps: MailDeps & PlacementDeps, token: string, { session, caller }: Opener) {
   const link = await requireAddressLink(deps, token, session);
   const { user_id } = session;
   const at = now(deps);
@@ -167,21 +162,26 @@ export async function confirmAddress(deps: MailDeps, token: string, { session, c
     },
     at,
   );
-  const done = await deps.db.of(user_id).change({
-    lock: lockUser(user_id),
-    require: {
-      session: isChange ? isCurrentSession(session) : isActiveSession(session),
-      address: isReachableAt(user_id, isChange ? session.email : link.email),
-    },
-    run: {
-      link: mayConflict(useOnce(link)),
-      user: isChange
-        ? replaceEmail(user_id, { from: session.email, to: link.email, verifiedAt: at }, at)
-        : markEmailVerified(user_id, link.email, at),
-      ended: isChange ? endOldAddress(deps, { session, caller }, link) : [],
-      event: statement,
-    },
-  });
+  const claims = isChange
+    ? { taken: [claimOfEmail(deps, link.email)], givenUp: [claimOfEmail(deps, session.email)] }
+    : {};
+  const change = () =>
+    deps.db.of(user_id).change({
+      lock: lockUser(user_id),
+      require: {
+        session: isChange ? isCurrentSession(session) : isActiveSession(session),
+        address: isReachableAt(user_id, isChange ? session.email : link.email),
+      },
+      run: {
+        link: mayConflict(useOnce(link)),
+        user: isChange
+          ? replaceEmail(user_id, { from: session.email, to: link.email, verifiedAt: at }, at)
+          : markEmailVerified(user_id, link.email, at),
+        ended: isChange ? endOldAddress(deps, { session, caller }, link) : [],
+        event: statement,
+      },
+    });
+  const done = await deps.claims.holding(user_id, claims, change);
   if (done.ok) return link.purpose;
   if (done.failed === 'session') throw await sessionRefusal(deps, session);
   if (!isChange || !(await isOpenLink(deps, token, purposes))) throw spentLink('verify_email');
