@@ -51,16 +51,17 @@ async function openSteps({ db, mail }: SetupDeps, administrator_id: string): Pro
  */
 export async function hideChecklist(deps: SetupDeps, administrator_id: string): Promise<void> {
   const open = await openSteps(deps, administrator_id);
-  if (open.length > 0) await deps.db.change({ run: { hidden: hideSteps(administrator_id, open) } });
+  if (open.length > 0)
+    await deps.db.of(administrator_id).change({ run: { hidden: hideSteps(administrator_id, open) } });
 }
 
 export async function showChecklist({ db }: Pick<Deps, 'db'>, administrator_id: string): Promise<void> {
-  await db.change({ run: { shown: showSteps(administrator_id) } });
+  await db.of(administrator_id).change({ run: { shown: showSteps(administrator_id) } });
 }
 
 /** For the checklist, which asks for it until an administrator has said so. */
 export async function confirmMasterKeyBackup(deps: StoreDeps, caller: Caller): Promise<void> {
   if (await hasEvent(deps.db, 'master_key.backup_confirmed')) return;
   const event = auditEvent({ action: 'master_key.backup_confirmed', ...caller }, now(deps));
-  await deps.db.change({ run: { event: event.statement } });
+  await deps.db.shared.change({ run: { event: event.statement } });
 }

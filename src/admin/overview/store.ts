@@ -7,7 +7,9 @@ const HiddenSteps = row('hidden_setup_steps', { user_id: id<UserId>(), steps: te
 
 export const findHiddenSteps = async (db: Db, user_id: UserId): Promise<string[]> =>
   (
-    await db.get(HiddenSteps, sql`select ${HiddenSteps.columns} from hidden_setup_steps where user_id = ${user_id}`)
+    await db
+      .of(user_id)
+      .get(HiddenSteps, sql`select ${HiddenSteps.columns} from hidden_setup_steps where user_id = ${user_id}`)
   )?.steps.split(' ') ?? [];
 
 /** In place of those before. */

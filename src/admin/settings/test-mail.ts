@@ -46,7 +46,7 @@ export async function testMail(
     answer: outcome.answer && withoutMailSecrets(deps.config, outcome.answer),
   };
   const event = auditEvent({ action: 'mail.tested', ...caller, after: { is_accepted: result.is_accepted } }, at);
-  await deps.db.change({ run: { event: event.statement } });
+  await deps.db.shared.change({ run: { event: event.statement } });
   return result;
 }
 

@@ -9,6 +9,7 @@ import {
   deleteLinksOfUser,
   deleteResetLinksOfUser,
   endLinksGivenBy,
+  endLinksGivenElsewhere,
   hasGivenLinks,
   hasRole,
   isDisabled,
@@ -64,7 +65,8 @@ export async function signOutUser(
   const sendsMail = await mayMailAbout(deps, 'signed_out', user_id, maxMailsAboutRevocations);
   const at = now(deps);
   const event = { action: 'user.signed_out', ...caller, target: user_id, reason: written ?? 'administrator' } as const;
-  const done = await deps.db.change({
+  await endLinksGivenElsewhere(deps.db, user_id);
+  const done = await deps.db.of(user_id).change({
     lock: lockUser(user_id),
     require: { access: hasActiveAccess(user_id, at, hasGrantToRevoke(user_id, at), hasGivenLinks(user_id)) },
     run: {
@@ -88,7 +90,7 @@ export async function unlockUser(deps: LimitDeps, caller: Caller, user_id: strin
   const user = await requireUser(deps, user_id);
   if ((await lockStateOf(deps, user)).failures === 0) return { after: user, isChanged: false };
   const { statement } = auditEvent({ action: 'user.unlocked', ...caller, target: user_id }, now(deps));
-  await deps.db.change({ run: { failures: resetPasswordLimits(user.email), event: statement } });
+  await deps.db.of(user_id).change({ run: { failures: resetPasswordLimits(user.email), event: statement } });
   return { after: user, isChanged: true };
 }
 
@@ -118,7 +120,8 @@ export async function changeRole(
   const event = auditEvent({ action: 'user.role_changed', ...caller, target: user_id, reason, ...change }, at);
   const { lock, require } =
     role === 'admin' ? { lock: [], require: {} } : await requireAnotherAdministrator(deps, caller, user_id);
-  const done = await deps.db.change({
+  if (role !== 'admin') await endLinksGivenElsewhere(deps.db, user_id);
+  const done = await deps.db.of(user_id).change({
     lock,
     require: { ...require, role: hasRole(user_id, user.role) },
     run: {
@@ -158,7 +161,8 @@ export async function disableUser(deps: StoreDeps, caller: Caller, user_id: stri
   await requireEnabled(deps, user_id);
   await refuseAgainstAdministrator(deps, caller, user_id);
   const { lock, require } = await requireAnotherAdministrator(deps, caller, user_id);
-  const done = await deps.db.change({
+  await endLinksGivenElsewhere(deps.db, user_id);
+  const done = await deps.db.of(user_id).change({
     lock: [...lock, lockUser(user_id)], // of two at once the second finds it done
     require: { ...require, enabled: isDisabled(user_id, false) },
     run: { user: setDisabled(user_id, true, at), access: endEverything(user_id, at), event: event.statement },
@@ -187,7 +191,8 @@ export async function enableUser(deps: StoreDeps, caller: Caller, user_id: strin
   const { statement } = auditEvent({ action: 'user.enabled', ...caller, target: user_id }, at);
   const { disabled_at } = await requireUser(deps, user_id);
   if (disabled_at === null) throw invalidState('enabled');
-  const done = await deps.db.change({
+  await endLinksGivenElsewhere(deps.db, user_id);
+  const done = await deps.db.of(user_id).change({
     lock: lockUser(user_id),
     require: { disabled: isDisabled(user_id, true) },
     run: {
@@ -229,7 +234,8 @@ export async function resetFactors(
   const before = { totp: totp?.confirmed_at != null, backup_codes: codes.remaining, passkeys: passkeys.length };
   const at = now(deps);
   const event = { action: 'user.factors_reset', ...caller, target: user_id, reason: why, before } as const;
-  const done = await deps.db.change({
+  await endLinksGivenElsewhere(deps.db, user_id);
+  const done = await deps.db.of(user_id).change({
     lock: lockUser(user_id),
     require: {
       any: hasActiveAccess(

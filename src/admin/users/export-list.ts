@@ -22,7 +22,7 @@ export async function exportUsers(
   const why = reason === undefined ? undefined : readReason(reason);
   const after = { filter: filter ?? 'all' };
   const event = auditEvent({ action: 'user.list_exported', ...caller, reason: why, after }, now(deps));
-  await deps.db.change({ run: { event: event.statement } });
+  await deps.db.shared.change({ run: { event: event.statement } });
   return { name: csvName([`users-${after.filter}`], now(deps)), type: csvType, content: contentOf(deps, filter) };
 }
 

@@ -19,7 +19,7 @@ export async function removePicture(deps: StoreDeps, caller: Caller, user_id: st
   if (picture === null) throw invalidState('no_picture');
   const at = now(deps);
   const event = auditEvent({ action: 'user.picture_removed', ...caller, target: user_id, reason: why }, at);
-  await deps.db.change({
+  await deps.db.of(user_id).change({
     lock: lockUser(user_id),
     run: {
       profile: setProfile(user_id, { picture: null }, at),

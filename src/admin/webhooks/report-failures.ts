@@ -33,7 +33,7 @@ async function report(deps: MailDeps, webhook: Webhook): Promise<void> {
     const some = await listAdministratorsAfter(deps.db, last, administratorsAtOnce);
     const mails = some.flatMap((one) => mailTo(deps, one, name, values));
     const taken = last === undefined ? { notified: mustChange(markNotified(webhook)) } : {};
-    if (!(await deps.db.change({ run: { ...taken, mails } })).ok) return;
+    if (!(await deps.db.shared.change({ run: { ...taken, mails } })).ok) return;
     last = some.length === administratorsAtOnce ? some.at(-1) : undefined;
   } while (last);
 }
