@@ -48,7 +48,7 @@ export async function backUp(deps: Deps, caller: Caller, path: string, onProgres
     closeSqliteFile(part);
     const { size: bytes } = statSync(part);
     const event = auditEvent({ action: 'store.backed_up', ...caller, after: { file, bytes, taken_at } }, now(deps));
-    await deps.db.run(event.statement); // first: no copy of personal data leaves without it
+    await deps.db.shared.run(event.statement); // first: no copy of personal data leaves without it
     renameForGood(part, file);
     return { file, bytes, taken_at };
   } finally {

@@ -16,8 +16,8 @@ import { now } from '../platform/clock.ts';
 import { type OneDb, type Part, StoreUnavailable, storeReason } from '../platform/db/db.ts';
 import { workIn } from '../platform/db/parts.ts';
 import { bringAttemptsForward } from '../platform/db/planned.ts';
-import { deleteExpired } from '../platform/db/table-rows.ts';
-import { type ExpiryJob, expiringTables, questionsSeconds, tables } from '../platform/db/tables.ts';
+import { deleteExpired, partsWith } from '../platform/db/table-rows.ts';
+import { type ExpiryJob, expiringTables, questionsSeconds, type TableName } from '../platform/db/tables.ts';
 import { retriedMails } from '../platform/mail/sender.ts';
 import { pace } from '../platform/pace.ts';
 import { dangerousSkewSeconds } from '../platform/processes.ts';
@@ -49,7 +49,7 @@ const unsentSeconds = 30 * 86_400;
 /** Deletes at most `rows` rows that expired before a moment. */
 type Purge = (part: Part, before: number, rows: number) => Promise<{ changes: number }>;
 
-type Purges = readonly (readonly [Purge, keptSeconds: number | ((deps: Deps) => number), where?: 'shared'])[];
+type Purges = readonly (readonly [Purge, keptSeconds: number | ((deps: Deps) => number), table?: TableName])[];
 
 /** What expires in a way that its room knows, with the seconds for which it is kept then. */
 const purgesOfRooms = {
@@ -73,7 +73,7 @@ const purgesOfTables: readonly { job: ExpiryJob; purge: Purges[number] }[] = exp
     purge: [
       (part, before, rows) => deleteExpired(part, name, before, rows),
       keptDaysLimit === undefined ? keptSeconds : ({ config }) => config.limits[keptDaysLimit] * 86_400,
-      tables[name].place === 'shared' ? 'shared' : undefined,
+      name,
     ],
   }),
 );
@@ -102,9 +102,9 @@ async function purge(
   // Where the clock is behind, what has expired here is still valid, and a row may be the only proof that it was used or revoked.
   const at = now(deps) - dangerousSkewSeconds;
   let isDone = true;
-  for (const [one, kept, where] of some) {
+  for (const [one, kept, table] of some) {
     const before = at - (typeof kept === 'number' ? kept : kept(deps));
-    const areEmpty = await workIn<Part, boolean>(where ? [deps.db.shared] : deps.db.parts, async (part) => {
+    const areEmpty = await workIn(table ? partsWith(deps.db, table) : deps.db.parts, async (part) => {
       const slice = async (rows: number) => {
         const { changes } = deps.timekeeper.isSettled() ? await one(part, before, rows) : { changes: 0 };
         onDeleted(changes);
@@ -173,8 +173,8 @@ const longJobs = {
   'bring attempts forward': inEachPart((deps, signal) =>
     bringAttemptsForward(deps, [retriedMails, ...deliveryKinds.map(({ queue }) => queue)], signal),
   ),
-  'count audit events': countAuditEvents,
-  'count refused sign-ins': countRefusedSignIns,
+  'count audit events': inEachPart(countAuditEvents),
+  'count refused sign-ins': inEachPart(countRefusedSignIns),
   'count sign-ins at clients': ({ signInCounter }) => signInCounter.flush(),
   'purge codes': inEachPart(openCodePurge()),
   ...(Object.fromEntries(

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { verifyAuditLog } from '../audit/chain.ts';
-import { openWitness } from '../audit/witness.ts';
+import { openWitnesses } from '../audit/witness.ts';
 import { type Clock, now } from '../platform/clock.ts';
 import { mustChange } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
@@ -25,6 +25,7 @@ import { openEnds } from '../platform/db/move/open-ends.ts';
 import { planOf } from '../platform/db/move/plan.ts';
 import { MoveRefused } from '../platform/db/move/refused.ts';
 import { databaseFile, openDb } from '../platform/db/open.ts';
+import { workIn } from '../platform/db/parts.ts';
 import { serversOf, withoutPassword } from '../platform/db/postgres-address.ts';
 import { closeSqliteFile } from '../platform/db/sqlite-backup.ts';
 import { ConfigError } from '../platform/errors.ts';
@@ -245,9 +246,12 @@ async function finish(given: Move, ends: Ends, tables: readonly MovedTable[]): P
 /** One that was broken before is moved as it is. */
 async function verifyLog({ config, targetDb, clock, log }: Move) {
   const vault = await openVault(config, targetDb);
-  const witness = openWitness(config.auditHeadFile, log);
-  const { verified, broken } = await verifyAuditLog({ db: targetDb, clock, vault, witness });
-  return { verified, broken: broken?.seq ?? null };
+  const witness = openWitnesses(config.auditHeadFile, log);
+  const chains = await workIn(targetDb.parts, (db) =>
+    verifyAuditLog({ db, clock, vault, witness: witness.of(db.schema) }),
+  );
+  const verified = chains.reduce((sum, chain) => sum + chain.verified, 0);
+  return { verified, broken: chains.find(({ broken }) => broken)?.broken?.seq ?? null };
 }
 
 /** @throws {ConfigError} if the master key of the settings is not that of the store. */

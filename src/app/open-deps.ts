@@ -3,7 +3,7 @@ import { holdsEmail } from '../accounts/statements.ts';
 import { openApis } from '../apis/register.ts';
 import { openAttributes } from '../attributes/register.ts';
 import { openAuditLog } from '../audit/audit-log.ts';
-import { openWitness } from '../audit/witness.ts';
+import { openWitnesses } from '../audit/witness.ts';
 import { openPasswordHasher, type PasswordHasher } from '../authentication/credentials/password-hash.ts';
 import { openProviders } from '../authentication/credentials/provider-register.ts';
 import { holdsIdentity } from '../authentication/statements.ts';
@@ -108,7 +108,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
     const timekeeper = openTimekeeper({ clock, monotonic: outside.monotonic, log });
     const processes = openProcesses({ node, config, db, clock, timekeeper, log, mail, vault });
     const outbound = openOutbound({ clock, config });
-    const witness = openWitness(config.auditHeadFile, log);
+    const witness = openWitnesses(config.auditHeadFile, log);
     const clients = clientDirectory({ db, clock });
     const apis = openApis({ db, clock });
     const providers = openProviders({ db, clock, config, vault });
@@ -169,7 +169,7 @@ export const closeDeps = ({ closing }: Pick<Deps, 'closing'>, jobs?: Promise<voi
   closing.close(jobs);
 
 /** @throws {ConfigError} */
-async function refuseUnlessSetUp(db: Db): Promise<void> {
+async function refuseUnlessSetUp(db: MigratableDb): Promise<void> {
   if (!(await isSetUp(db)))
     throw new ConfigError('This database is not the copy of a Signet store. Nothing was changed.');
 }

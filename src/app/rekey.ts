@@ -3,11 +3,18 @@ import type { Deps } from '../oauth/deps.ts';
 import { stolenKeysReplacement } from '../oauth/signing-keys/signing-keys.ts';
 import { now } from '../platform/clock.ts';
 import { mustChange } from '../platform/db/change.ts';
+import type { Part } from '../platform/db/db.ts';
 import { inSlices } from '../platform/db/slices.ts';
-import { type SealedColumn, sealedColumns } from '../platform/db/table-rows.ts';
+import { partsWith, type SealedColumn, sealedColumns } from '../platform/db/table-rows.ts';
 import { ConfigError } from '../platform/errors.ts';
 import { findRunning } from '../platform/processes.ts';
-import { dropCredentialMacs, retireOtherKeys, type Vault, WrongMasterKey } from '../platform/vault.ts';
+import {
+  dropCredentialMacs,
+  type NewestSealed,
+  retireOtherKeys,
+  type Vault,
+  WrongMasterKey,
+} from '../platform/vault.ts';
 
 /** What verifies is kept of the replaced key instead of being sealed anew. */
 const sealerOf = (vault: Vault, { table }: SealedColumn) => (table === 'outgoing_mails' ? vault.mail : vault);
@@ -36,8 +43,7 @@ export async function rekey(deps: Deps, caller: Caller, isStolen: boolean) {
   }
   // Again, since a node that was forgotten may have started meanwhile.
   await refuseWhileOthersSeal(deps, 'The other master key is not retired yet.');
-  const { sealed: auditSeq } = await deps.auditLog.state();
-  const retirement = await retireOtherKeys(deps, auditSeq, isStolen);
+  const retirement = await retireOtherKeys(deps, await newestSealed(deps), isStolen);
   const done = { replaced: retirement !== undefined, resealed, unreadable };
   if (!retirement && !isStolen) return done;
   const after = { master_key: deps.vault.id, resealed, stolen: isStolen };
@@ -45,11 +51,17 @@ export async function rekey(deps: Deps, caller: Caller, isStolen: boolean) {
   const stolen = isStolen
     ? { macs: (await dropCredentialMacs(deps)).map(mustChange), signingKeys: await stolenKeysReplacement(deps) }
     : {};
-  const changed = await deps.db.change({
+  const changed = await deps.db.shared.change({
     run: { retirement: retirement?.map(mustChange), ...stolen, event: statement },
   });
   if (!changed.ok) throw new ConfigError('Another call has been faster. Run this again to make sure of the rest.');
   return done;
+}
+
+async function newestSealed({ auditLog }: Pick<Deps, 'auditLog'>): Promise<NewestSealed> {
+  const [first, ...others] = await auditLog.states();
+  const auditSeqs = Object.fromEntries(others.map(({ db, sealed }) => [db.schema!, sealed]));
+  return { auditSeq: first!.sealed, ...(others.length > 0 && { auditSeqs }) };
 }
 
 /** A server with the other key in the first place would seal more under it, and one without the new key opens nothing. */
@@ -65,19 +77,23 @@ type Counts = { resealed: number; unreadable: number };
 
 async function resealColumn({ db, vault }: Pick<Deps, 'db' | 'vault'>, column: SealedColumn): Promise<Counts> {
   const counts = { resealed: 0, unreadable: 0 };
+  for (const part of partsWith(db, column.table)) await resealIn(part, vault, column, counts);
+  return counts;
+}
+
+async function resealIn(part: Part, vault: Vault, column: SealedColumn, counts: Counts): Promise<void> {
   let after = '';
   await inSlices(async (limit) => {
-    const rows = await column.after(db, after, limit);
+    const rows = await column.after(part, after, limit);
     const run = rows.flatMap(({ row_key, sealed }) => {
       const to = resealedBy(sealerOf(vault, column), column.purposeOf(row_key), sealed);
       if (to === 'unreadable') counts.unreadable += 1;
       return to === undefined || to === 'unreadable' ? [] : [column.replace(row_key, sealed, to)];
     });
-    if (run.length > 0) counts.resealed += (await db.change({ run: { run } })).results.run.changes;
+    if (run.length > 0) counts.resealed += (await part.change({ run: { run } })).results.run.changes;
     after = rows.at(-1)?.row_key ?? after;
     return rows.length;
   });
-  return counts;
 }
 
 /** What neither key opens was lost before; it stays as it is. */

@@ -8,9 +8,10 @@ import { now } from '../platform/clock.ts';
 import { findUnfinishedRestore, finishRestore, markCopy } from '../platform/copy-mark.ts';
 import { inOrder } from '../platform/db/db.ts';
 import { forgetMove } from '../platform/db/move/marks.ts';
+import { sumOfAll } from '../platform/db/parts.ts';
 import { sliceRows } from '../platform/db/slices.ts';
 import { CopyRefused } from '../platform/db/sqlite-backup.ts';
-import { deleteRows } from '../platform/db/table-rows.ts';
+import { deleteRows, partsWith } from '../platform/db/table-rows.ts';
 import { allTables, type TableName } from '../platform/db/tables.ts';
 import { newId } from '../platform/ids.ts';
 import { findRunning } from '../platform/processes.ts';
@@ -54,17 +55,22 @@ export async function completeRestore(deps: Deps, caller: Caller, text?: string)
   await markCopy(db, newId('rst'), null);
   await forgetMove(db);
   const ended = {
-    sessions: await inEverySlice(async (rows) => (await endSessions(db, 'restored', at, rows)).changes),
+    sessions: await sumOfAll(db, (part) =>
+      inEverySlice(async (rows) => (await endSessions(part, 'restored', at, rows)).changes),
+    ),
     clients_revoked: await revokeAllGrants(deps, at),
-    backup_codes: await spendCodes(db, at, inEverySlice),
+    backup_codes: await sumOfAll(db, (part) => spendCodes(part, at, inEverySlice)),
     ...(await deleteWhole(db)),
   };
   await replaceSigningKeys(deps);
   const mark = await findUnfinishedRestore(db);
   const restored = { restore_id: newId('rst'), taken_at: mark?.taken_at ?? null, ended };
   const event = auditEvent({ action: 'store.restored', ...caller, reason, after: restored }, at);
-  const log = await deps.auditLog.continueAfterRestore();
-  await db.change({ run: { log, event: event.statement, mark: finishRestore(restored.restore_id, at) } });
+  const [own, ...others] = await deps.auditLog.continueAfterRestore();
+  for (const { db: part, log } of others) await part.change({ run: { log } });
+  await db.shared.change({
+    run: { log: own!.log, event: event.statement, mark: finishRestore(restored.restore_id, at) },
+  });
   return restored;
 }
 
@@ -73,7 +79,9 @@ async function deleteWhole(db: Deps['db']): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const [name, { restore }] of allTables) {
     if (restore !== 'delete') continue;
-    const changes = await inEverySlice(async (rows) => (await deleteRows(db, name, rows)).changes);
+    let changes = 0;
+    for (const part of partsWith(db, name))
+      changes += await inEverySlice(async (rows) => (await deleteRows(part, name, rows)).changes);
     if (name !== 'issuing_runs') counts[namesInLog[name] ?? name] = changes;
   }
   return counts;

@@ -1,6 +1,6 @@
 import { now } from '../platform/clock.ts';
 import { mayConflict, mustChange } from '../platform/db/change.ts';
-import type { Db } from '../platform/db/db.ts';
+import type { OneDb, Part } from '../platform/db/db.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import { tables } from '../platform/db/tables.ts';
 import type { Deps } from '../platform/deps.ts';
@@ -23,7 +23,8 @@ import {
 } from './store.ts';
 import type { Head, Witness, WitnessedHead } from './witness.ts';
 
-export type ChainDeps = Pick<Deps, 'db' | 'clock' | 'vault'> & { readonly witness: Witness };
+/** Of the chain in one part of the store: `witness` is of it alone. */
+export type ChainDeps = Pick<Deps, 'clock' | 'vault'> & { readonly db: OneDb; readonly witness: Witness };
 
 /** A batch has at most 50 events. An abort ends the sealing between two. */
 export type SealBounds = { batches?: number; signal?: AbortSignal | undefined };
@@ -90,7 +91,7 @@ export async function sealAuditLog(
     if (!oldest) return sealed;
     let last = newest;
     const events = rows.flatMap((row) => {
-      last = { seq: last.seq + 1, seal: sealOf(deps.vault, last, row), at: row.at };
+      last = { seq: last.seq + 1, seal: sealOf(deps, last, row), at: row.at };
       return [mayConflict(sealRow(row.event_id, last.seq, last.seal)), ...onSeal(row)];
     });
     const head = recordHead(deps.vault, last, Math.max(0, newest.at - oldest.at));
@@ -160,9 +161,9 @@ export async function earlierLosses({ db, vault, witness }: Omit<ChainDeps, 'clo
   return Math.max((await readHeads(db, vault)).accepted?.accepted ?? 0, known);
 }
 
-async function missingEntry(db: Db, { seq, seal }: Head): Promise<ChainFault | undefined> {
+async function missingEntry(part: Part, { seq, seal }: Head): Promise<ChainFault | undefined> {
   if (seq === 0) return undefined;
-  const found = await sealAt(db, seq);
+  const found = await sealAt(part, seq);
   if (found === undefined) return { seq, why: 'missing' };
   return found === seal ? undefined : { seq, why: 'altered' };
 }
@@ -174,20 +175,22 @@ async function acceptedLosses({ db, vault, witness }: Omit<ChainDeps, 'clock'>):
   return (await readHeads(db, vault)).accepted?.accepted ?? 0;
 }
 
-/** A list in JSON has one spelling, so two different events never have one seal. */
-function sealedContent(before: Head, row: AuditRow): Buffer {
+/** A list in JSON has one spelling, so two different events never have one seal, nor one event two in two chains. */
+function sealedContent({ schema }: OneDb, before: Head, row: AuditRow): Buffer {
   const { event_id, at, action, actor, target, reason, before_state, after_state, address } = row;
   const event = [event_id, at, action, actor, target, reason, before_state, after_state, address];
-  return Buffer.from(JSON.stringify([before.seq + 1, before.seal, ...event]));
+  return Buffer.from(
+    JSON.stringify([...(schema === undefined ? [] : [schema]), before.seq + 1, before.seal, ...event]),
+  );
 }
 
-const sealOf = (vault: Vault, before: Head, row: AuditRow): string =>
-  vault.mac('audit-log', sealedContent(before, row)).toString('base64url');
+const sealOf = ({ db, vault }: ChainDeps, before: Head, row: AuditRow): string =>
+  vault.mac('audit-log', sealedContent(db, before, row)).toString('base64url');
 
 /** Also under a master key that was replaced since, for events of its time. */
-const isSealed = (vault: Vault, before: Head, row: AuditRow & { seal: string }): boolean =>
+const isSealed = ({ db, vault }: ChainDeps, before: Head, row: AuditRow & { seal: string }): boolean =>
   vault
-    .macs('audit-log', sealedContent(before, row), before.seq + 1)
+    .macs('audit-log', sealedContent(db, before, row), { seq: before.seq + 1, schema: db.schema })
     .some((mac) => mac.toString('base64url') === row.seal);
 
 /**
@@ -228,7 +231,7 @@ export async function verifyAuditLog(deps: ChainDeps, expected?: Head): Promise<
     const rows = await sealedRows(deps.db, last.seq, limit);
     for (const row of rows) {
       if (row.seq !== last.seq + 1) return { seq: last.seq + 1, why: 'missing' };
-      if (!isSealed(deps.vault, last, row)) return { seq: row.seq, why: 'altered' };
+      if (!isSealed(deps, last, row)) return { seq: row.seq, why: 'altered' };
       if (row.seq === expected?.seq && row.seal !== expected.seal) return { seq: row.seq, why: 'unexpected' };
       if (row.at < last.at - outOfOrderSeconds) {
         set_back.times += 1;
@@ -263,10 +266,10 @@ const recordHead = (vault: Vault, { seq, seal }: Head, behind: number): Sql =>
  * `seq` and `seal` the chain is taken as it is. Losses are counted, so that an old acknowledgement put back excuses none.
  */
 export async function readHeads(
-  db: Db,
+  part: Part,
   vault: Vault,
 ): Promise<{ recorded: Head | 'forged' | undefined; accepted: WitnessedHead | undefined }> {
-  const kept = await findHeads(db);
+  const kept = await findHeads(part);
   const head = kept.find(({ name }) => name === 'head');
   const recorded = head && unseal<Head>(vault, headPurpose, head.sealed);
   const acceptance = kept.find(({ name }) => name === 'accepted');

@@ -1,22 +1,29 @@
-import { setImmediate as letOthersRun, setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { isInCalendar } from '../platform/clock.ts';
 import { csvRow } from '../platform/csv.ts';
+import type { OneDb } from '../platform/db/db.ts';
+import { askAll } from '../platform/db/parts.ts';
 import { inPages, maxCounted } from '../platform/db/slices.ts';
+import { nameOfPart, readSealed, searchAllUnsealed } from './all-chains.ts';
 import { requestIdOf } from './audit.ts';
 import type { Deps } from './deps.ts';
 import {
   type AuditFilter,
   type AuditRow,
   chainHead,
+  type LogPlace,
   type SealedRow,
   searchAuditLog,
-  searchUnsealed,
   unsealedRowsUpTo,
 } from './store.ts';
 
 /** How many events wait to be sealed, up to {@link maxCounted}, and when the oldest of them happened. */
-export const unsealedBacklog = async (db: Deps['db']) =>
-  (await unsealedRowsUpTo(db, maxCounted)) ?? { waiting: 0, oldest: null };
+export async function unsealedBacklog(db: Deps['db']): Promise<{ waiting: number; oldest: number | null }> {
+  const found = (await askAll(db, (part) => unsealedRowsUpTo(part, maxCounted))).filter((one) => one !== undefined);
+  const dates = found.flatMap(({ oldest }) => oldest ?? []);
+  const waiting = found.reduce((sum, one) => sum + one.waiting, 0);
+  return { waiting: Math.min(waiting, maxCounted), oldest: dates.length === 0 ? null : Math.min(...dates) };
+}
 
 type LogDeps = Pick<Deps, 'db' | 'auditLog'>;
 
@@ -25,6 +32,8 @@ export type AuditRecord = Omit<SealedRow, 'before_state' | 'after_state'> & {
   before: unknown;
   after: unknown;
   request_id: string | null;
+  /** Whose chain it is in; undefined in a store of one part. */
+  part?: string | undefined;
 };
 
 const auditRecord = <Row extends Pick<SealedRow, 'event_id' | 'before_state' | 'after_state'>>({
@@ -40,7 +49,7 @@ const auditRecord = <Row extends Pick<SealedRow, 'event_id' | 'before_state' | '
 
 export type LogPage = {
   events: AuditRecord[] /** For `before`; undefined on the last page. */;
-  next: number | undefined;
+  next: LogPlace | undefined;
 };
 
 /** Bounded reads that a page makes to become full; then it says where to go on. */
@@ -61,19 +70,6 @@ export async function readLog(deps: LogDeps, filter: AuditFilter, limit: number)
   return { events: rows.map(auditRecord), next };
 }
 
-async function readSealed({ db }: Pick<Deps, 'db'>, filter: AuditFilter, limit: number, reads: number) {
-  const rows: SealedRow[] = [];
-  let { before } = filter;
-  for (let read = 1; ; read += 1) {
-    const { rows: found, end } = await searchAuditLog(db, { ...filter, before }, limit + 1 - rows.length);
-    rows.push(...found);
-    if (rows.length > limit) return { rows: rows.slice(0, limit), next: rows[limit - 1]?.seq };
-    if (end === undefined || read >= reads) return { rows, next: end };
-    before = end;
-    await letOthersRun(); // the embedded store answers without waiting; a request waits for no job's pace
-  }
-}
-
 /** An event that may have no place in the chain yet. */
 export type AnyRecord = Omit<AuditRecord, 'seq' | 'seal'> & { seq: number | null; seal: string | null };
 
@@ -85,7 +81,7 @@ export async function readLogWithoutSealing(
   filter: AuditFilter,
   limit: number,
 ): Promise<AnyRecord[]> {
-  const unsealed = (await searchUnsealed(db, filter, limit)).map(withoutSequence);
+  const unsealed = (await searchAllUnsealed(db, filter, limit)).map(withoutSequence);
   const left = limit - unsealed.length;
   const sealed = left > 0 ? await readSealed({ db }, filter, left, Number.POSITIVE_INFINITY) : { rows: [] };
   return [...unsealed, ...sealed.rows].map(auditRecord);
@@ -98,8 +94,8 @@ export async function newestEventOf(
   actions: readonly string[],
 ): Promise<AnyRecord | undefined> {
   const [[unsealed], { rows }] = await Promise.all([
-    searchUnsealed(db, { target, actions }, 1),
-    searchAuditLog(db, { target, actions }, 1),
+    searchAllUnsealed(db, { target, actions }, 1),
+    readSealed({ db }, { target, actions }, 1, 1),
   ]);
   const [sealed] = rows;
   const newest = unsealed ? withoutSequence(unsealed) : sealed;
@@ -116,8 +112,8 @@ export async function actorsSince(
   { did, since }: { did: readonly string[]; since?: readonly string[] },
 ): Promise<string[]> {
   const last = since && (await newestEventOf(deps, target, since));
-  const isSince = ({ seq, at }: AnyRow): boolean =>
-    last === undefined || seq === null || at >= last.at || (last.seq !== null && seq > last.seq);
+  const isSince = ({ seq, at, part }: AnyRow): boolean =>
+    last === undefined || seq === null || at >= last.at || (last.seq !== null && part === last.part && seq > last.seq);
   const actors = new Set<string>();
   for await (const rows of pagesOfAll(deps, { target, actions: did })) {
     const found = rows.filter(isSince);
@@ -144,28 +140,47 @@ export async function* followLog(
   filter: AuditFilter,
   { limit, signal, everyMs = 1000 }: { limit: number; signal: AbortSignal; everyMs?: number },
 ): AsyncGenerator<AnyRecord[]> {
-  let place = (await chainHead(deps.db))?.seq ?? 0;
+  const { db } = deps;
+  const chains = await askAll(db, async (part) => ({
+    part,
+    name: nameOfPart(db, part),
+    place: (await chainHead(part))?.seq ?? 0,
+  }));
+  const places = new Map(chains.map(({ name, place }) => [name, place]));
   const first = (await readLogWithoutSealing(deps, filter, limit)).reverse();
   /** Shown already, of those that the next reads find. */
-  let shown = new Set(first.filter(({ seq }) => seq === null || seq > place).map(({ event_id }) => event_id));
+  let shown = new Set(
+    first.filter(({ seq, part }) => seq === null || seq > (places.get(part) ?? 0)).map(({ event_id }) => event_id),
+  );
   if (first.length > 0) yield first;
   while (!signal.aborted) {
     await pause(everyMs, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
     // Those without a place before the chain, or one that is sealed in between would be in neither.
-    const unsealed = (await searchUnsealed(deps.db, filter, followedPerRead)).reverse().map(withoutSequence);
-    const sealed: SealedRow[] = [];
-    for (let isPart = true; isPart && sealed.length < followedPerRead; ) {
-      const { rows, end } = await searchAuditLog(deps.db, { ...filter, after: place }, followedPerRead);
-      sealed.push(...rows);
-      isPart = rows.length < followedPerRead && end !== undefined;
-      place = (isPart ? end : rows.at(-1)?.seq) ?? place;
-    }
+    const unsealed = (await searchAllUnsealed(db, filter, followedPerRead)).reverse().map(withoutSequence);
+    const sealed = (await Promise.all(chains.map((chain) => readOn(chain, filter)))).flat();
+    if (chains.length > 1) sealed.sort((one, other) => one.at - other.at);
     const found = new Map([...sealed, ...unsealed].map((row) => [row.event_id, row] as const));
     const fresh = [...found.values()].filter(({ event_id }) => !shown.has(event_id));
     shown = new Set(unsealed.map(({ event_id }) => event_id));
     if (fresh.length > 0) yield fresh.map(auditRecord);
   }
+}
+
+/** What follows in a chain, oldest first; moves its place. */
+async function readOn(
+  chain: { part: OneDb; name: string | undefined; place: number },
+  filter: AuditFilter,
+): Promise<(SealedRow & { part?: string | undefined })[]> {
+  const sealed: SealedRow[] = [];
+  for (let hasMore = true; hasMore && sealed.length < followedPerRead; ) {
+    const beyond = { ...filter, before: undefined, after: chain.place };
+    const { rows, end } = await searchAuditLog(chain.part, beyond, followedPerRead);
+    sealed.push(...rows);
+    hasMore = rows.length < followedPerRead && end !== undefined;
+    chain.place = (hasMore ? end : rows.at(-1)?.seq) ?? chain.place;
+  }
+  return chain.name === undefined ? sealed : sealed.map((row) => ({ ...row, part: chain.name }));
 }
 
 /** The field that looks mistyped in a filter that matches nothing. */
@@ -203,10 +218,10 @@ export function exportName(filter: AuditFilter, format: ExportFormat, at: number
 /** Newest first, a page at a time, so that memory stays bounded. Events that happen meanwhile are not in it. */
 export async function* exportLog(deps: LogDeps, filter: AuditFilter, format: ExportFormat): AsyncGenerator<string> {
   await deps.auditLog.sealForReading();
-  if (format === 'csv') yield headings;
-  yield* inPages<number, string>(async (before = filter.before, limit) => {
+  if (format === 'csv') yield headingsOf(deps);
+  yield* inPages<LogPlace, string>(async (before = filter.before, limit) => {
     const { rows, next } = await readSealed(deps, { ...filter, before }, limit, 1);
-    return { page: rows.map(lines[format]).join(''), next };
+    return { page: rows.map((row) => lineOf(deps, format, row)).join(''), next };
   });
 }
 
@@ -216,12 +231,12 @@ export async function* exportLogWithoutSealing(
   filter: AuditFilter,
   format: ExportFormat,
 ): AsyncGenerator<string> {
-  if (format === 'csv') yield headings;
-  for await (const rows of pagesOfAll(deps, filter)) yield rows.map(lines[format]).join('');
+  if (format === 'csv') yield headingsOf(deps);
+  for await (const rows of pagesOfAll(deps, filter)) yield rows.map((row) => lineOf(deps, format, row)).join('');
 }
 
 /** Where a page of all events begins: after an event without a place, or before one with a place. */
-type Place = { after: AuditRow } | { before: number | undefined };
+type Place = { after: AuditRow } | { before: LogPlace | undefined };
 
 const pagesOfAll = (deps: Pick<Deps, 'db'>, filter: AuditFilter) =>
   inPages<Place, AnyRow[]>(async (place, limit) => {
@@ -229,12 +244,12 @@ const pagesOfAll = (deps: Pick<Deps, 'db'>, filter: AuditFilter) =>
       const { rows, next } = await readSealed(deps, { ...filter, before: place.before }, limit, 1);
       return { page: rows, next: next === undefined ? undefined : { before: next } };
     }
-    const page = (await searchUnsealed(deps.db, filter, limit, place?.after)).map(withoutSequence);
+    const page = (await searchAllUnsealed(deps.db, filter, limit, place?.after)).map(withoutSequence);
     const last = page.at(-1);
     return { page, next: page.length < limit || !last ? { before: filter.before } : { after: last } };
   });
 
-type AnyRow = AuditRow & { seq: number | null; seal: string | null };
+type AnyRow = AuditRow & { seq: number | null; seal: string | null; part?: string | undefined };
 
 const jsonLine = (row: AnyRow): string => `${JSON.stringify(auditRecord(row))}\n`;
 
@@ -252,15 +267,20 @@ const csvColumns = [
   'seal',
 ] as const satisfies readonly (keyof SealedRow)[];
 
-const headings = csvRow([...csvColumns, 'request_id']);
+const isInParts = ({ db }: Pick<Deps, 'db'>): boolean => db.parts.length > 1;
 
-const csvLine = (row: AnyRow): string =>
+const headingsOf = (deps: Pick<Deps, 'db'>): string =>
+  csvRow([...csvColumns, 'request_id', ...(isInParts(deps) ? ['part'] : [])]);
+
+const csvLine = (deps: Pick<Deps, 'db'>, row: AnyRow): string =>
   csvRow([
     ...csvColumns.map((column) => (column === 'at' ? new Date(row.at * 1000).toISOString() : row[column])),
     requestIdOf(row.event_id),
+    ...(isInParts(deps) ? [row.part ?? null] : []),
   ]);
 
-const lines = { jsonl: jsonLine, csv: csvLine } as const;
+const lineOf = (deps: Pick<Deps, 'db'>, format: ExportFormat, row: AnyRow): string =>
+  format === 'csv' ? csvLine(deps, row) : jsonLine(row);
 
 /**
  * A moment as typed: Unix seconds, a day, or a day and a time (RFC 3339); UTC unless it says otherwise.

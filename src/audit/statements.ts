@@ -7,6 +7,8 @@ export {
   type AuditRow,
   type CountedEvent,
   countedEventsAfter,
+  countUnsealed,
   hasEvent,
+  type LogPlace,
   statesAtDeletion,
 } from './store.ts';

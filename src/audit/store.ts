@@ -1,4 +1,5 @@
-import type { Db } from '../platform/db/db.ts';
+import type { Db, Part } from '../platform/db/db.ts';
+import { askAll } from '../platform/db/parts.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { allOf, asBigint, join, oneOf, onFoundRow, raw, type Sql, sql } from '../platform/db/sql.ts';
 import { type EventId, isOwnId } from '../platform/ids.ts';
@@ -29,18 +30,19 @@ export const insertAuditRow = (event: AuditRow, onlyIf?: Sql): Sql =>
     ? sql`insert into audit_log ${AuditRow.values(event)}`
     : sql`insert into audit_log ${AuditRow.select(event)} where ${onlyIf}`;
 
-export const hasEvent = (db: Db, action: string): Promise<boolean> =>
-  db.holds(sql`exists (select 1 from audit_log where action = ${action})`);
+export const hasEvent = async (db: Db, action: string): Promise<boolean> =>
+  (await askAll(db, (part) => part.holds(sql`exists (select 1 from audit_log where action = ${action})`))).includes(
+    true,
+  );
 
 const DeletedState = AuditRow.pick('target', 'before_state');
 
 /** What deleted clients were, as far as the chain has it. */
-export const statesAtDeletion = (db: Db, client_ids: readonly string[]) =>
-  db.all(
-    DeletedState,
-    sql`select target, before_state from audit_log
-         where ${targetAndAction} in ${oneOf(client_ids.map((id) => `${id} client.deleted`))} and seq is not null`,
-  );
+export const statesAtDeletion = async (db: Db, client_ids: readonly string[]) => {
+  const statement = sql`select target, before_state from audit_log
+         where ${targetAndAction} in ${oneOf(client_ids.map((id) => `${id} client.deleted`))} and seq is not null`;
+  return (await askAll(db, (part) => part.all(DeletedState, statement))).flat();
+};
 
 /** Of indexes; see migration 0049. No action has a blank in it. */
 const placeInIndex = sql`(seq + 0)`;
@@ -51,20 +53,20 @@ const ChainHead = SealedRow.pick('seq', 'seal', 'at');
 export type ChainHead = RowOf<typeof ChainHead>;
 
 /** The newest link of the chain. `at` is the latest time in it: within a batch of seals events may stand a little apart. */
-export const chainHead = (db: Db) =>
-  db.get(
+export const chainHead = (part: Part) =>
+  part.get(
     ChainHead,
     sql`select seq, seal, (select at from audit_log where seq is not null order by at desc limit 1) as at
           from audit_log where seq is not null order by seq desc limit 1`,
   );
 
-export const sealAt = async (db: Db, seq: number): Promise<string | undefined> =>
-  (await db.get(SealedRow.pick('seal'), sql`select seal from audit_log where seq = ${seq}`))?.seal;
+export const sealAt = async (part: Part, seq: number): Promise<string | undefined> =>
+  (await part.get(SealedRow.pick('seal'), sql`select seal from audit_log where seq = ${seq}`))?.seal;
 
 const RecordedHead = row('audit_heads', { name: text, seq: integer, sealed: text });
 
 /** `head`: the newest place. `accepted`: the last loss that was acknowledged, its number as `seq`. */
-export const findHeads = (db: Db) => db.all(RecordedHead, sql`select ${RecordedHead.columns} from audit_heads`);
+export const findHeads = (part: Part) => part.all(RecordedHead, sql`select ${RecordedHead.columns} from audit_heads`);
 
 const SealedHead = row('audit_heads', { ...RecordedHead.fields, most_behind: integer });
 
@@ -90,22 +92,22 @@ const replaceNamed = (name: string, seq: number, sealed: string): Sql =>
       on conflict (name) do update set seq = excluded.seq, sealed = excluded.sealed`;
 
 /** Oldest first. */
-export const unsealedRows = (db: Db, limit: number) =>
-  db.all(
+export const unsealedRows = (part: Part, limit: number) =>
+  part.all(
     AuditRow,
     sql`select ${AuditRow.columns} from audit_log where seq is null order by at, event_id limit ${limit}`,
   );
 
 const Unsealed = row('audit_log', { total: integer });
 
-export const countUnsealed = async (db: Db): Promise<number> =>
-  (await db.get(Unsealed, sql`select count(*) as total from audit_log where seq is null`))?.total ?? 0;
+export const countUnsealed = async (part: Part): Promise<number> =>
+  (await part.get(Unsealed, sql`select count(*) as total from audit_log where seq is null`))?.total ?? 0;
 
 const Backlog = row('audit_log', { waiting: integer, oldest: nullable(integer) });
 
 /** Events without a place, up to `most` of them, and when the oldest happened. */
-export const unsealedRowsUpTo = (db: Db, most: number) =>
-  db.get(
+export const unsealedRowsUpTo = (part: Part, most: number) =>
+  part.get(
     Backlog,
     sql`select (select count(*) from (select at from audit_log where seq is null order by at limit ${most}) as part) as waiting,
                (select min(at) from audit_log where seq is null) as oldest`,
@@ -116,15 +118,15 @@ export const sealRow = (event_id: EventId, seq: number, seal: string): Sql =>
   sql`update audit_log set seq = ${seq}, seal = ${seal} where event_id = ${event_id} and seq is null`;
 
 /** In the order of the chain. */
-export const sealedRows = (db: Db, after: number, limit: number) =>
-  db.all(SealedRow, sql`select ${SealedRow.columns} from audit_log where seq > ${after} order by seq limit ${limit}`);
+export const sealedRows = (part: Part, after: number, limit: number) =>
+  part.all(SealedRow, sql`select ${SealedRow.columns} from audit_log where seq > ${after} order by seq limit ${limit}`);
 
 const CountedEvent = SealedRow.pick('seq', 'at', 'action', 'actor', 'target');
 export type CountedEvent = RowOf<typeof CountedEvent>;
 
 /** In the order of the chain. */
-export const countedEventsAfter = (db: Db, after: number, limit: number) =>
-  db.all(
+export const countedEventsAfter = (part: Part, after: number, limit: number) =>
+  part.all(
     CountedEvent,
     sql`select ${CountedEvent.columns} from audit_log where seq > ${after} order by seq limit ${limit}`,
   );
@@ -151,9 +153,15 @@ export type AuditFilter = {
   administrators?: readonly string[] | 'any';
   since?: number;
   until?: number;
-  /** The `seq` of the last row of the page before. */
-  before?: number;
+  /** Where the page before ended. */
+  before?: LogPlace | undefined;
 };
+
+/** Of each part of the store the `seq` before which a page begins. */
+export type LogPlace = readonly number[];
+
+/** For the chain of one part. */
+export type ChainFilter = Omit<AuditFilter, 'before'> & { before?: number | undefined; after?: number };
 
 /** Not `like`: `_` and `%` are wildcards to it, and SQLite ignores case. */
 const isOfFamily = (family: string): Sql =>
@@ -179,7 +187,7 @@ const isFrom = (address: AddressQuery): Sql =>
 /** How a search finds its rows: each key is a part of one index, in the order of the chain. All else is compared row by row. */
 type Way = { keys: readonly Sql[]; place: Sql; compared: readonly Sql[] };
 
-function wayOf(filter: AuditFilter, actions?: readonly string[]): Way {
+function wayOf(filter: ChainFilter, actions?: readonly string[]): Way {
   const { request_id, about, actor, target, since, until, address, administrators } = filter;
   const compared: Sql[] = [];
   if (since !== undefined) compared.push(sql`at >= ${since}`);
@@ -225,12 +233,12 @@ const Place = SealedRow.pick('seq');
 export type Found = { rows: SealedRow[]; end: number | undefined };
 
 /**
- * Newest first; with `after`, what follows that place, oldest first. Reads a bounded part of the log: who finds less than is
+ * Of one part: newest first; with `after`, what follows that place, oldest first. Reads a bounded part of the log: who finds less than is
  * wanted goes on at `end`.
  */
-export async function searchAuditLog(db: Db, filter: AuditFilter & { after?: number }, limit: number): Promise<Found> {
+export async function searchAuditLog(part: Part, filter: ChainFilter, limit: number): Promise<Found> {
   const { action, after, before, about } = filter;
-  const actions = !action ? filter.actions : action.includes('.') ? [action] : await actionsOf(db, action);
+  const actions = !action ? filter.actions : action.includes('.') ? [action] : await actionsOf(part, action);
   const { keys, place, compared } = wayOf(filter, actions);
   if (keys.length === 0) return { rows: [], end: undefined };
   const inOrder = after === undefined ? sql`order by seq desc` : sql`order by seq`;
@@ -249,13 +257,13 @@ export async function searchAuditLog(db: Db, filter: AuditFilter & { after?: num
   let end: number | undefined;
   if (compared.length > 0) {
     const rows = sql`limit 1 offset ${Math.max(1, Math.floor(comparedAtOnce / keys.length)) - 1}`;
-    end = (await db.get(Place, sql`${placesBy(range, rows)} ${inOrder} limit 1`))?.seq;
+    end = (await part.get(Place, sql`${placesBy(range, rows)} ${inOrder} limit 1`))?.seq;
     if (end !== undefined) range.push(after === undefined ? sql`${place} >= ${end}` : sql`${place} <= ${end}`);
   }
   const conditions = [...range, ...(compared.length > 0 ? [onFoundRow(allOf(compared))] : [])];
   const [key] = keys;
   const rowsThat = (isFound: Sql, order: Sql) =>
-    db.all(SealedRow, sql`select ${SealedRow.columns} from audit_log where ${isFound} ${order} limit ${limit}`);
+    part.all(SealedRow, sql`select ${SealedRow.columns} from audit_log where ${isFound} ${order} limit ${limit}`);
   if (key && keys.length === 1) return { rows: await rowsThat(allOf([key, ...conditions]), byIndex), end };
   // An event of `about` may have been done by it and to it, and one of an administrator may be of a kind that only they do.
   const most = sql`limit ${about || filter.administrators ? limit * 2 : limit}`;
@@ -267,7 +275,7 @@ export async function searchAuditLog(db: Db, filter: AuditFilter & { after?: num
  * Where events of a period can be in the chain, so that a period without many events does not read the whole log. An event
  * is sealed after those that are older by more than any event has ever been behind, and before those that are so much newer.
  */
-function placesOf({ since, until }: AuditFilter, place: Sql): Sql[] {
+function placesOf({ since, until }: ChainFilter, place: Sql): Sql[] {
   const places: Sql[] = [];
   if (since !== undefined) {
     places.push(sql`${place} > coalesce((select seq from audit_log
@@ -288,8 +296,8 @@ export const outOfOrderSeconds = 600;
 const mostBehind = sql`coalesce((select most_behind from audit_heads where name = 'head'), 0)`;
 
 /** The actions in the log that are of a family, such as `client`. One step through the index for each action there is. */
-async function actionsOf(db: Db, family: string): Promise<string[]> {
-  const rows = await db.all(
+async function actionsOf(part: Part, family: string): Promise<string[]> {
+  const rows = await part.all(
     AuditRow.pick('action'),
     sql`with recursive known(action) as (
           select min(action) from audit_log
@@ -302,8 +310,8 @@ async function actionsOf(db: Db, family: string): Promise<string[]> {
 
 /** Events without a place yet, newest first: those of the last second, unless nothing is sealed. @param after the last row of the page before. */
 export async function searchUnsealed(
-  db: Db,
-  { action, actions, actor, target, about, request_id, since, until, address, administrators }: AuditFilter,
+  part: Part,
+  { action, actions, actor, target, about, request_id, since, until, address, administrators }: ChainFilter,
   limit: number,
   after?: Pick<AuditRow, 'at' | 'event_id'>,
 ): Promise<AuditRow[]> {
@@ -321,7 +329,7 @@ export async function searchUnsealed(
   if (after) {
     conditions.push(sql`at <= ${after.at}`, sql`at < ${after.at} or event_id < ${after.event_id}`);
   }
-  return db.all(
+  return part.all(
     AuditRow,
     sql`select ${AuditRow.columns} from audit_log where ${allOf(conditions)}
          order by at desc, event_id desc limit ${limit}`,

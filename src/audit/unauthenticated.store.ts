@@ -1,8 +1,9 @@
-import type { Db } from '../platform/db/db.ts';
+import type { Db, Part } from '../platform/db/db.ts';
+import { compareText, mergeAll } from '../platform/db/parts.ts';
 import { integer, jsonObject, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { asBigint, raw, type Sql, sql } from '../platform/db/sql.ts';
 
-/** Equal events of one hour. Times are Unix seconds. */
+/** Equal events of one hour, and of one part of the store. Times are Unix seconds. */
 const UnauthenticatedRow = row('unauthenticated_events', {
   event_key: text,
   hour: integer,
@@ -55,25 +56,28 @@ export function searchUnauthenticated(
   { before, limit, target, address }: UnauthenticatedPage,
 ): Promise<UnauthenticatedRow[]> {
   const { first_at, event_key } = before ?? { first_at: Number.MAX_SAFE_INTEGER, event_key: '' };
-  return db.all(
-    UnauthenticatedRow,
-    sql`select ${UnauthenticatedRow.columns} from unauthenticated_events
+  const statement = sql`select ${UnauthenticatedRow.columns} from unauthenticated_events
          where (first_at, event_key) < (${asBigint(first_at)}, ${event_key})
            ${target === undefined ? sql`` : sql`and target = ${target}`}
            ${address === undefined ? sql`` : sql`and address = ${address}`}
-         order by first_at desc, event_key desc limit ${limit}`,
+         order by first_at desc, event_key desc limit ${limit}`;
+  return mergeAll(
+    db,
+    (part) => part.all(UnauthenticatedRow, statement),
+    (one, other) => other.first_at - one.first_at || compareText(other.event_key, one.event_key),
+    limit,
   );
 }
 
 const CountedRow = UnauthenticatedRow.pick('hour', 'action', 'count');
 
 /** The next hour that has events. @param from, @param until Unix seconds; the hour begins between them. */
-export const rowsOfNextHour = (db: Db, from: number, until: number) =>
-  db.all(
+export const rowsOfNextHour = (part: Part, from: number, until: number) =>
+  part.all(
     CountedRow,
     sql`select ${CountedRow.columns} from unauthenticated_events
          where hour = (select min(hour) from unauthenticated_events where hour >= ${from} and hour <= ${until})`,
   );
 
-export const rowsSinceHour = (db: Db, from: number) =>
-  db.all(CountedRow, sql`select ${CountedRow.columns} from unauthenticated_events where hour >= ${from}`);
+export const rowsSinceHour = (part: Part, from: number) =>
+  part.all(CountedRow, sql`select ${CountedRow.columns} from unauthenticated_events where hour >= ${from}`);

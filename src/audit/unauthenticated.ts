@@ -1,4 +1,5 @@
 import { now } from '../platform/clock.ts';
+import type { Part } from '../platform/db/db.ts';
 import { cutPage, decodeCursor } from '../platform/db/slices.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { Deps } from '../platform/deps.ts';
@@ -112,12 +113,12 @@ const refusedIn = (rows: readonly Pick<UnauthenticatedRow, 'action' | 'count'>[]
   rows.reduce((sum, { action, count }) => (action === 'session.refused' ? sum + count : sum), 0);
 
 /** Refused sign-ins in the hours from this one on. @param hour Unix seconds. */
-export const refusedSince = async (db: Deps['db'], hour: number): Promise<number> =>
-  refusedIn(await rowsSinceHour(db, hour));
+export const refusedSince = async (part: Part, hour: number): Promise<number> =>
+  refusedIn(await rowsSinceHour(part, hour));
 
 /** The next hour that has events, and how many sign-ins were refused in it. */
-export async function hourAfter(db: Deps['db'], from: number, until: number) {
-  const rows = await rowsOfNextHour(db, from, until);
+export async function hourAfter(part: Part, from: number, until: number) {
+  const rows = await rowsOfNextHour(part, from, until);
   const [first] = rows;
   return first && { hour: first.hour, refused: refusedIn(rows) };
 }

@@ -1,5 +1,5 @@
 import { chmod, open, readFile, rename } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join, parse } from 'node:path';
 import type { Logger } from 'pino';
 import { makeFolder } from '../platform/durable-files.ts';
 
@@ -10,6 +10,24 @@ export type Head = { seq: number; seal: string };
 export type WitnessedHead = Head & { accepted: number };
 
 export type Witness = ReturnType<typeof openWitness>;
+
+export type Witnesses = Witness & {
+  /** Of the chain of another part of the store, whose schema is in the name of its file. */
+  of(schema: string | undefined): Witness;
+};
+
+/** @param path of the file; others are beside it. */
+export function openWitnesses(path: string, log: Logger): Witnesses {
+  const own = openWitness(path, log);
+  const others = new Map<string, Witness>();
+  const { dir, name, ext } = parse(path);
+  const pathOf = (schema: string) => join(dir, `${name}.${schema}${ext}`);
+  return {
+    ...own,
+    of: (schema) =>
+      schema === undefined ? own : others.getOrInsertComputed(schema, () => openWitness(pathOf(schema), log)),
+  };
+}
 
 /**
  * Keeps the newest place of the chain that this node has seen out of reach of write access to the database: in the memory

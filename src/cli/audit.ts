@@ -1,6 +1,9 @@
 import { once } from 'node:events';
 import { knownAdministrators } from '../admin/audit/filter.ts';
 import { idOf, namesIn } from '../admin/audit/names.ts';
+import { nameOfPart } from '../audit/all-chains.ts';
+import { type ExpectedHead, type LogReport, textOfHead } from '../audit/audit-log.ts';
+import type { Deps } from '../audit/deps.ts';
 import {
   type AnyRecord,
   exportFormats,
@@ -11,8 +14,6 @@ import {
   readLogWithoutSealing,
 } from '../audit/read-log.ts';
 import type { AuditFilter } from '../audit/statements.ts';
-import type { Head } from '../audit/witness.ts';
-import type { Deps } from '../platform/deps.ts';
 import { type AddressQuery, addressQuery } from '../platform/ip-address.ts';
 import { list, table, time } from '../platform/report.ts';
 import { command, type Terminal, UsageError } from './command.ts';
@@ -74,27 +75,11 @@ export const auditCommands = {
       },
     },
     async run(deps, { expect }) {
-      const report = await deps.auditLog.verify(readExpected(expect));
-      if (report.broken) {
-        const { seq, why } = report.broken;
-        return {
-          json: report,
-          text: `The audit log is not intact: event ${seq} ${whatIs[why]}. Intact events before it: ${report.verified}.${report.stopped ? remedyFor(deps.witness.path, why) : ''}`,
-          failed: true,
-        };
-      }
-      const { seq, seal } = report.head;
-      const waiting = report.unsealed > 0 ? ` Not sealed by the server yet: ${report.unsealed}.` : '';
-      const { times, last_seq } = report.set_back;
-      const setBack =
-        times > 0
-          ? `\n\nThe dates go back by more than ten minutes ${times === 1 ? 'once' : `${times} times`}, last at event ${last_seq}: a clock was set, or\nevents were written directly to the database.`
-          : '';
-      if (seq === 0) return { json: report, text: `No events are sealed yet.${waiting}` };
-      return {
-        json: report,
-        text: `${report.verified} events are intact.${waiting}${setBack}\n\n  newest  ${seq}:${seal}\n\nStore this line outside the system: --expect checks whether a later log still contains it.`,
-      };
+      const reports = await deps.auditLog.verify(readExpected(deps, expect));
+      const [whole] = reports;
+      const json = reports.length === 1 ? whole : { parts: reports };
+      const text = reports.map((report) => describe(deps, report)).join('\n\n');
+      return { json, text, failed: reports.some(({ broken }) => broken !== undefined) };
     },
   }),
   'audit accept-loss': command({
@@ -103,14 +88,32 @@ export const auditCommands = {
     confirm: 'Events after the last remaining one are given up. It cannot be undone.',
     options: { reason: { value: 'text', help: 'what happened; recorded in the audit log', required: true } },
     async run(deps, { reason }) {
-      const { lost, head } = await deps.auditLog.acceptLoss({ actor: 'cli' }, reason);
+      const accepted = await deps.auditLog.acceptLoss({ actor: 'cli' }, reason);
+      const [whole] = accepted;
       return {
-        json: { lost, head },
-        text: `Acknowledged. The log continues after event ${head.seq}; servers resume sealing within a minute.`,
+        json: whole && whole.part === undefined ? whole : { parts: accepted },
+        text: `Acknowledged. ${accepted.map(({ part, head }) => `The log${part === undefined ? '' : ` of ${part}`} continues after event ${head.seq}`).join('. ')}; servers resume sealing within a minute.`,
       };
     },
   }),
 };
+
+function describe(deps: Pick<Deps, 'witness'>, report: LogReport[number]): string {
+  const { part, verified, head, unsealed, set_back, broken, stopped } = report;
+  const of = part === undefined ? '' : `${part}: `;
+  if (broken) {
+    const { path } = deps.witness.of(part === 'public' ? undefined : part);
+    return `${of}The audit log is not intact: event ${broken.seq} ${whatIs[broken.why]}. Intact events before it: ${verified}.${stopped ? remedyFor(path, broken.why) : ''}`;
+  }
+  const waiting = unsealed > 0 ? ` Not sealed by the server yet: ${unsealed}.` : '';
+  const { times, last_seq } = set_back;
+  const setBack =
+    times > 0
+      ? `\n\nThe dates go back by more than ten minutes ${times === 1 ? 'once' : `${times} times`}, last at event ${last_seq}: a clock was set, or\nevents were written directly to the database.`
+      : '';
+  if (head.seq === 0) return `${of}No events are sealed yet.${waiting}`;
+  return `${of}${verified} events are intact.${waiting}${setBack}\n\n  newest  ${textOfHead({ part, ...head })}\n\nStore this line outside the system: --expect checks whether a later log still contains it.`;
+}
 
 const headings = ['SEQ', 'WHEN', 'ACTION', 'ACTOR', 'TARGET', 'REASON', 'REQUEST'];
 
@@ -156,12 +159,13 @@ const whatIs = {
   unexpected: 'does not have the expected seal',
 } as const;
 
-function readExpected(value: string | undefined): Head | undefined {
+function readExpected({ db }: Pick<Deps, 'db'>, value: string | undefined): ExpectedHead | undefined {
   if (value === undefined) return undefined;
-  const [, seq, seal] = /^(\d{1,15}):([\w-]{43})$/.exec(value) ?? [];
-  if (seq === undefined || seal === undefined)
+  const [, part, seq, seal] = /^(?:(\w{1,63}):)?(\d{1,15}):([\w-]{43})$/.exec(value) ?? [];
+  const isKnown = part === undefined || db.parts.some((one) => nameOfPart(db, one) === part);
+  if (seq === undefined || seal === undefined || !isKnown)
     throw new UsageError('--expect requires <seq>:<seal> as printed by a check.');
-  return { seq: Number(seq), seal };
+  return { part, seq: Number(seq), seal };
 }
 
 /** Events whose names are read together. */
@@ -183,7 +187,7 @@ async function linesOf(deps: Pick<Deps, 'db'>, events: readonly AnyRecord[]): Pr
 }
 
 const line = (row: AnyRecord, called: (id: string) => string): string[] => [
-  row.seq === null ? '-' : String(row.seq),
+  row.seq === null ? '-' : row.part === undefined ? String(row.seq) : `${row.part}:${row.seq}`,
   time(row.at),
   row.action,
   called(row.actor),

@@ -33,9 +33,12 @@ export type Vault = ReturnType<typeof openVault>;
 
 /**
  * What is left of a master key that is no longer used: keys that verify, and open nothing. `auditSeq`: the newest event of the audit
- * log that may be sealed under it.
+ * log that may be sealed under it; `auditSeqs`: those of other parts of the store, by their schemas.
  */
-export type RetiredKey = { macs: Partial<Record<MacPurpose, string>>; auditSeq: number };
+export type RetiredKey = NewestSealed & { macs: Partial<Record<MacPurpose, string>> };
+export type NewestSealed = { auditSeq: number; auditSeqs?: Readonly<Record<string, number>> | undefined };
+/** Of an event of the audit log. */
+type AuditPlace = { seq: number; schema?: string | undefined };
 
 /** What a retired key goes on to verify: it is out of our hands, or never written anew. */
 const lastingMacs = ['refresh-token', 'audit-log', 'backup-code'] as const satisfies MacPurpose[];
@@ -86,14 +89,14 @@ export function openVault(masterKey: Buffer, generation = '', { others = [], ret
   const current = deriveKeys(masterKey, generation);
   const other = others.map((key) => deriveKeys(key, generation)).filter(({ id }) => id !== current.id);
   const all = [current, ...other];
-  const retiredKeys = retired.map(({ macs, auditSeq }) => ({ auditSeq, macKeys: importKeys(macs) }));
+  const retiredKeys = retired.map(({ macs, ...newest }) => ({ ...newest, macKeys: importKeys(macs) }));
   const macBy = (key: KeyObject, message: Buffer) => createHmac('sha256', key).update(message).digest();
   /**
    * Under every key that counts, the current one first.
-   * @param auditSeq of an event of the audit log: a retired key counts for those up to its last one.
+   * @param of an event of the audit log: a retired key counts for those up to its last one.
    */
-  const macs = (purpose: MacPurpose, message: Buffer, auditSeq = 0): Buffer[] => {
-    const kept = retiredKeys.flatMap((key) => (auditSeq <= key.auditSeq ? (key.macKeys[purpose] ?? []) : []));
+  const macs = (purpose: MacPurpose, message: Buffer, of: AuditPlace = { seq: 0 }): Buffer[] => {
+    const kept = retiredKeys.flatMap((key) => (of.seq <= newestOf(key, of) ? (key.macKeys[purpose] ?? []) : []));
     return [...all.map(({ macKeys }) => macKeys[purpose]), ...kept].map((key) => macBy(key, message));
   };
   return {
@@ -123,10 +126,13 @@ export function openVault(masterKey: Buffer, generation = '', { others = [], ret
       ...retired.flatMap(({ macs }) => macs[purpose] ?? []),
     ],
     /** What is to be kept of the other keys, by their ids. @param isStolen an attacker may have them. */
-    retire: (auditSeq: number, isStolen: boolean): Map<string, RetiredKey> =>
-      new Map(other.map((keys) => [keys.id, { auditSeq, macs: lastingOf(keys, isStolen) }])),
+    retire: (newest: NewestSealed, isStolen: boolean): Map<string, RetiredKey> =>
+      new Map(other.map((keys) => [keys.id, { ...newest, macs: lastingOf(keys, isStolen) }])),
   };
 }
+
+const newestOf = ({ auditSeq, auditSeqs }: NewestSealed, { schema }: AuditPlace): number =>
+  schema === undefined ? auditSeq : (auditSeqs?.[schema] ?? 0);
 
 function lastingOf({ macs }: Keys, isStolen: boolean): RetiredKey['macs'] {
   const kept = lastingMacs.filter((purpose) => !isStolen || !credentialMacs.includes(purpose));
@@ -266,19 +272,19 @@ export function keepMacKey(vault: Pick<Vault, 'seal'>, purpose: ExportedMac, key
 
 /**
  * The other master keys are no longer needed: all that was sealed under them has been sealed anew. What verifies is kept.
- * @param auditSeq the newest sealed event of the audit log.
+ * @param newest sealed events of the audit log.
  * @returns undefined if the store is under the current key already. Each statement has to change something, or another call has
  * been faster.
  */
 export async function retireOtherKeys(
   { db, vault }: { db: Db; vault: Vault },
-  auditSeq: number,
+  newest: NewestSealed,
   isStolen: boolean,
 ): Promise<Sql[] | undefined> {
   const from = await findMasterKeyCheck(db);
   const to = vault.reseal(checkPurpose, from);
   if (to === undefined) return undefined;
-  const kept = [...vault.retire(auditSeq, isStolen)].map(([id, key]) =>
+  const kept = [...vault.retire(newest, isStolen)].map(([id, key]) =>
     keepRetiredKey(id, vault.seal(retiredPurpose(id), JSON.stringify(key))),
   );
   return [...kept, replaceMasterKeyCheck(from, to)];
@@ -290,9 +296,9 @@ export async function retireOtherKeys(
  */
 export async function dropCredentialMacs({ db, vault }: { db: Db; vault: Vault }): Promise<Sql[]> {
   return (await listRetiredKeys(db)).map(({ key_id, sealed }) => {
-    const { macs, auditSeq }: RetiredKey = JSON.parse(vault.open(retiredPurpose(key_id), sealed));
+    const { macs, ...newest }: RetiredKey = JSON.parse(vault.open(retiredPurpose(key_id), sealed));
     const kept = Object.entries(macs).filter(([purpose]) => !credentialMacs.includes(purpose as MacPurpose));
-    const key: RetiredKey = { auditSeq, macs: Object.fromEntries(kept) };
+    const key: RetiredKey = { ...newest, macs: Object.fromEntries(kept) };
     return replaceRetiredKey(key_id, sealed, vault.seal(retiredPurpose(key_id), JSON.stringify(key)));
   });
 }

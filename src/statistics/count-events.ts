@@ -1,16 +1,21 @@
 import type { Deps } from '../audit/deps.ts';
-import { type CountedEvent, countedEventsAfter } from '../audit/statements.ts';
+import { type CountedEvent, countedEventsAfter, countUnsealed } from '../audit/statements.ts';
 import { hourAfter, hourSeconds } from '../audit/unauthenticated.ts';
 import { now } from '../platform/clock.ts';
+import type { OneDb, Part } from '../platform/db/db.ts';
+import { askAll } from '../platform/db/parts.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { StoreDeps } from '../platform/deps.ts';
 import { accountsChanged, countInSlices, countSlice, Tally } from './daily-counts.ts';
 import { forgetActive, type Places, readPlaces } from './store.ts';
 import { keepTotals } from './totals.ts';
 
+/** What is counted of one part of the store, which has its own log, counts and places. */
+type PartDeps = Pick<StoreDeps, 'clock'> & { db: OneDb };
+
 /** Counts what the audit log has gained: sign-ins, new users and clients, who was active, and how many users a day began with. */
 export async function countAuditEvents(
-  deps: StoreDeps & Pick<Deps, 'timekeeper'>,
+  deps: PartDeps & Pick<Deps, 'timekeeper'>,
   signal?: AbortSignal,
 ): Promise<boolean> {
   if (!(await countInSlices(deps, nextEvents(deps), signal))) return false;
@@ -19,7 +24,7 @@ export async function countAuditEvents(
 }
 
 const nextEvents =
-  (deps: StoreDeps) =>
+  (deps: PartDeps) =>
   async ({ audit_seq }: Pick<Places, 'audit_seq'>, rows: number) => {
     const events = await countedEventsAfter(deps.db, audit_seq, rows);
     const last = events.at(-1);
@@ -35,17 +40,22 @@ const forPage = { sealed: { batches: 4 }, slices: 4, rows: 250 };
  */
 export async function countForPage(deps: StoreDeps & Pick<Deps, 'auditLog'>): Promise<number | undefined> {
   await deps.auditLog.sealForReading(forPage.sealed);
+  const untils = await askAll(deps.db, (part) => countPart({ clock: deps.clock, db: part }));
+  const behind = untils.filter((until) => until !== undefined);
+  return behind.length === 0 ? undefined : Math.min(...behind);
+}
+
+async function countPart(deps: PartDeps): Promise<number | undefined> {
   let isAll = false;
   for (let slice = 0; slice < forPage.slices && !isAll; slice += 1)
     isAll = await countSlice(deps, nextEvents(deps), forPage.rows);
-  const { unsealed } = await deps.auditLog.state();
-  if (isAll && unsealed === 0) return undefined;
+  if (isAll && (await countUnsealed(deps.db)) === 0) return undefined;
   const { audit_seq = 0 } = (await readPlaces(deps.db)) ?? {};
   const [lastCounted] = await countedEventsAfter(deps.db, audit_seq - 1, 1);
   return lastCounted?.at ?? 0;
 }
 
-function countsOf(deps: StoreDeps, events: readonly CountedEvent[]): Sql[] {
+function countsOf(deps: Pick<StoreDeps, 'clock'>, events: readonly CountedEvent[]): Sql[] {
   const tally = new Tally(deps);
   const gone: string[] = [];
   let accounts = 0;
@@ -73,7 +83,10 @@ function countsOf(deps: StoreDeps, events: readonly CountedEvent[]): Sql[] {
 const graceSeconds = 300;
 
 /** Counts refused sign-ins from the unauthenticated events, an hour at a time. */
-export function countRefusedSignIns(deps: StoreDeps, signal?: AbortSignal): Promise<boolean> {
+export function countRefusedSignIns(
+  deps: Pick<StoreDeps, 'clock'> & { db: Part },
+  signal?: AbortSignal,
+): Promise<boolean> {
   return countInSlices(
     deps,
     async ({ hour }) => {

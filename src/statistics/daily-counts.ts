@@ -1,6 +1,6 @@
 import { now } from '../platform/clock.ts';
 import type { Writes } from '../platform/db/change.ts';
-import type { Db } from '../platform/db/db.ts';
+import type { Part } from '../platform/db/db.ts';
 import { inSlices } from '../platform/db/slices.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { StoreDeps } from '../platform/deps.ts';
@@ -64,17 +64,17 @@ type Slice = { to: Partial<Places>; counted: readonly Sql[]; isLast: boolean };
 type ReadSlice = (places: Places, rows: number) => Promise<Slice | undefined>;
 
 /**
- * Counts a source to its end, a slice at a time: each commits with the place up to which it went, or not at all. Any node
+ * Counts a source of one part of the store to its end, a slice at a time: each commits with the place up to which it went, or not at all. Any node
  * may count at any time.
  * @param read the next slice, at most `rows` rows of the source; undefined at its end.
  * @returns false if the signal ended it before all was done.
  */
-export function countInSlices({ db }: { db: Db }, read: ReadSlice, signal?: AbortSignal): Promise<boolean> {
+export function countInSlices({ db }: { db: Part }, read: ReadSlice, signal?: AbortSignal): Promise<boolean> {
   return inSlices(async (rows) => ((await countSlice({ db }, read, rows)) ? 0 : rows), signal);
 }
 
 /** As {@link countInSlices}, one slice. @returns whether it was the last one. */
-export async function countSlice({ db }: { db: Db }, read: ReadSlice, rows: number): Promise<boolean> {
+export async function countSlice({ db }: { db: Part }, read: ReadSlice, rows: number): Promise<boolean> {
   const from = await readPlaces(db);
   const slice = from && (await read(from, rows));
   if (!from || !slice) return true;
@@ -83,7 +83,7 @@ export async function countSlice({ db }: { db: Db }, read: ReadSlice, rows: numb
   return done.ok && slice.isLast; // if another node was first, the next read goes on from there
 }
 
-export const purgeDailyCounts = (db: Db, before: number, rows: number) => purgeCounts(db, dayOf(before), rows);
-export const purgeActiveUsers = (db: Db, before: number, rows: number) => purgeActive(db, dayOf(before), rows);
+export const purgeDailyCounts = (part: Part, before: number, rows: number) => purgeCounts(part, dayOf(before), rows);
+export const purgeActiveUsers = (part: Part, before: number, rows: number) => purgeActive(part, dayOf(before), rows);
 export const countsKeptSeconds = keptDays * daySeconds;
 export const activeKeptSeconds = activeKeptDays * daySeconds;

@@ -1,6 +1,8 @@
 import type { Deps } from '../audit/deps.ts';
 import { refusedSince } from '../audit/unauthenticated.ts';
 import { now } from '../platform/clock.ts';
+import type { Part } from '../platform/db/db.ts';
+import { sumOfAll } from '../platform/db/parts.ts';
 import type { StoreDeps } from '../platform/deps.ts';
 import { countForPage } from './count-events.ts';
 import { clientKinds, dayOf, kinds } from './daily-counts.ts';
@@ -54,17 +56,17 @@ const shownOf = ({ days, firstDay, countedSince }: Range): Shown => ({
 export async function readStatistics(deps: StoreDeps & Pick<Deps, 'auditLog'>, days: Period = 30) {
   const countedUntil = await countForPage(deps);
   const firstDay = firstDayOf(deps, days);
-  const [rows, kept, totals, places, counted] = await Promise.all([
+  const [rows, kept, totals, notCounted, counted] = await Promise.all([
     countsSince(deps.db, '', kinds, firstComparedDay(firstDay, days)),
     countsOnDays(deps.db, totalKinds, firstDay, firstDayOf(deps, 7)),
     readTotals(deps),
-    readPlaces(deps.db),
+    sumOfAll(deps.db, (part) => refusedSinceCount(deps, part)),
     firstCountedDay(deps.db),
   ]);
   const range: Range = { days, firstDay, countedSince: counted ?? dayOf(now(deps)) };
   const refused = daysOf(rows, 'refused', range);
   // The hours that no job has counted yet. They may be of yesterday, which shows once they are counted.
-  refused.counts[days - 1]! += await refusedSince(deps.db, Math.max(places?.hour ?? 0, now(deps) - 7200));
+  refused.counts[days - 1]! += notCounted;
   const since = (kind: TotalKind, ago: Period): Change => ({
     now: totals[kind],
     before: kept.find((one) => one.kind === kind && one.day === firstDayOf(deps, ago))?.count,
@@ -82,6 +84,12 @@ export async function readStatistics(deps: StoreDeps & Pick<Deps, 'auditLog'>, d
       active: activeDays.map((one) => ({ days: one, ...since(activeIn(one), one) })),
     },
   };
+}
+
+/** In the hours of a part that are not counted yet. */
+async function refusedSinceCount(deps: StoreDeps, part: Part): Promise<number> {
+  const places = await readPlaces(part);
+  return refusedSince(part, Math.max(places?.hour ?? 0, now(deps) - 7200));
 }
 
 /** Its sign-ins at this node are counted until now, and those at other nodes until a minute ago. */

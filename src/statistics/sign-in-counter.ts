@@ -1,5 +1,7 @@
 import type { Deps } from '../audit/deps.ts';
 import { now } from '../platform/clock.ts';
+import type { Part } from '../platform/db/db.ts';
+import { workIn } from '../platform/db/parts.ts';
 import type { StoreDeps } from '../platform/deps.ts';
 import { dayOf, Tally } from './daily-counts.ts';
 import { activeAmong, lockPlaces } from './store.ts';
@@ -15,6 +17,8 @@ const slicesOf = <Item>(all: readonly Item[]): Item[][] =>
     all.slice(place * perChange, (place + 1) * perChange),
   );
 
+type Counted = { tally: Tally; active: Map<string, number> };
+
 export type SignInCounter = ReturnType<typeof openSignInCounter>;
 
 /**
@@ -22,38 +26,42 @@ export type SignInCounter = ReturnType<typeof openSignInCounter>;
  * process has counted is written once a minute, and of a process that is killed the last minute is lost.
  */
 export function openSignInCounter(deps: StoreDeps & Pick<Deps, 'log'>) {
-  let tally = new Tally(deps);
-  let users = new Map<string, number>();
+  /** By part of the store, where counts and users are together. */
+  let counted = new Map<Part, Counted>();
+  let users = 0;
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> = Promise.resolve();
 
-  async function write(counted: Tally, active: Map<string, number>): Promise<void> {
-    for (const counts of slicesOf(counted.statements())) await deps.db.change({ run: { counts } });
+  async function write(part: Part, { tally, active }: Counted): Promise<void> {
+    for (const counts of slicesOf(tally.statements())) await part.change({ run: { counts } });
     for (const users of Map.groupBy(active, ([, at]) => dayOf(at)).values()) {
-      for (const some of slicesOf(users)) await markUnlessKnown(some);
+      for (const some of slicesOf(users)) await markUnlessKnown(part, some);
     }
   }
 
   /** @param users with times of the same day. */
-  async function markUnlessKnown(users: readonly (readonly [user_id: string, at: number])[]): Promise<void> {
+  async function markUnlessKnown(
+    part: Part,
+    users: readonly (readonly [user_id: string, at: number])[],
+  ): Promise<void> {
     const ids = users.map(([user_id]) => user_id);
-    const known = new Set(await activeAmong(deps.db, ids, dayOf(users[0]![1])));
+    const known = new Set(await activeAmong(part, ids, dayOf(users[0]![1])));
     const seen = new Tally(deps);
     for (const [user_id, at] of users) if (!known.has(user_id)) seen.active(user_id, at);
     const marks = seen.statements();
-    if (marks.length > 0) await deps.db.change({ lock: lockPlaces(), run: { marks } });
+    if (marks.length > 0) await part.change({ lock: lockPlaces(), run: { marks } });
   }
 
   /** Resolves when all that was counted before is written. */
   function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
-    if (users.size > 0) {
-      const [counted, active] = [tally, users];
-      tally = new Tally(deps);
-      users = new Map();
+    if (counted.size > 0) {
+      const all = [...counted];
+      counted = new Map();
+      users = 0;
       writing = writing
-        .then(() => write(counted, active))
+        .then(async () => void (await workIn(all, ([part, some]) => write(part, some))))
         .catch((error: unknown) => deps.log.warn({ err: error }, 'sign-ins at clients were not counted'));
     }
     return writing;
@@ -63,10 +71,15 @@ export function openSignInCounter(deps: StoreDeps & Pick<Deps, 'log'>) {
     /** The client has redeemed a code of this user. */
     count(client_id: string, user_id: string): void {
       const at = now(deps);
+      const { tally, active } = counted.getOrInsertComputed(deps.db.of(user_id), () => ({
+        tally: new Tally(deps),
+        active: new Map(),
+      }));
       tally.add('sign_in', at, { client_id });
-      users.set(user_id, at);
+      if (!active.has(user_id)) users += 1;
+      active.set(user_id, at);
       timer ??= setTimeout(flush, flushMs).unref();
-      if (users.size >= maxUsers) void flush();
+      if (users >= maxUsers) void flush();
     },
     flush,
     close: flush,

@@ -1,5 +1,6 @@
 import { mustChange } from '../platform/db/change.ts';
-import type { Db } from '../platform/db/db.ts';
+import type { Db, Part } from '../platform/db/db.ts';
+import { askAll } from '../platform/db/parts.ts';
 import { integer, type RowOf, row, text } from '../platform/db/rows.ts';
 import { inOneSlice } from '../platform/db/slices.ts';
 import { oneOf, type Sql, sql } from '../platform/db/sql.ts';
@@ -12,17 +13,28 @@ export const addCount = (count: DailyCount): Sql =>
   sql`insert into daily_counts ${DailyCount.values(count)}
       on conflict (client_id, kind, day) do update set count = daily_counts.count + excluded.count`;
 
+/** Each day has one sum of a kind. */
+async function sumsOf(db: Db, statement: Sql): Promise<DailyCount[]> {
+  const [first = [], ...others] = await askAll(db, (part) => part.all(DailyCount, statement));
+  const sums = new Map(first.map((one) => [`${one.kind} ${one.day}`, one]));
+  for (const one of others.flat()) {
+    const key = `${one.kind} ${one.day}`;
+    sums.set(key, { ...one, count: one.count + (sums.get(key)?.count ?? 0) });
+  }
+  return [...sums.values()];
+}
+
 export const countsSince = (db: Db, client_id: string, kinds: readonly string[], day: number) =>
-  db.all(
-    DailyCount,
+  sumsOf(
+    db,
     sql`select ${DailyCount.columns} from daily_counts
          where client_id = ${client_id} and kind in ${oneOf(kinds)} and day >= ${day}`,
   );
 
 /** Those of two days: a year of what each day began with would be read for three numbers. */
 export const countsOnDays = (db: Db, kinds: readonly string[], one: number, other: number) =>
-  db.all(
-    DailyCount,
+  sumsOf(
+    db,
     sql`select ${DailyCount.columns} from daily_counts
          where client_id = '' and kind in ${oneOf(kinds)} and (day = ${one} or day = ${other})`,
   );
@@ -30,9 +42,11 @@ export const countsOnDays = (db: Db, kinds: readonly string[], one: number, othe
 const CountedDay = DailyCount.pick('day');
 
 /** From this day on, what has no count has not happened. Undefined before anything was counted. */
-export const firstCountedDay = async (db: Db): Promise<number | undefined> =>
-  (await db.get(CountedDay, sql`select ${CountedDay.columns} from daily_counts where day > 0 order by day limit 1`))
-    ?.day;
+export async function firstCountedDay(db: Db): Promise<number | undefined> {
+  const first = sql`select ${CountedDay.columns} from daily_counts where day > 0 order by day limit 1`;
+  const days = (await askAll(db, (part) => part.all(CountedDay, first))).flat();
+  return days.length === 0 ? undefined : Math.min(...days.map(({ day }) => day));
+}
 
 /** Counts that are what they were when the day began, whichever node was first to see it. */
 export const keepCounts = (counts: readonly DailyCount[]): Sql[] =>
@@ -71,8 +85,8 @@ const Places = row('counted_places', { audit_seq: integer, hour: integer });
 /** Up to where each source is counted. */
 export type Places = RowOf<typeof Places>;
 
-export const readPlaces = (db: Db) =>
-  db.get(Places, sql`select ${Places.columns} from counted_places where place = 'all'`);
+export const readPlaces = (part: Part) =>
+  part.get(Places, sql`select ${Places.columns} from counted_places where place = 'all'`);
 
 /** First in the change of a slice: it is refused if another node has counted anything meanwhile, and makes others wait. */
 export const moveOn = (from: Places, to: Places) =>
@@ -87,22 +101,22 @@ export const lockPlaces = (): Sql => sql`update counted_places set hour = hour w
 const ActiveUser = row('active_users', { user_id: text });
 
 /** Those of some users who are known to have been active on this day or later. */
-export const activeAmong = async (db: Db, user_ids: readonly string[], day: number): Promise<string[]> => {
-  const rows = await db.all(
+export const activeAmong = async (part: Part, user_ids: readonly string[], day: number): Promise<string[]> => {
+  const rows = await part.all(
     ActiveUser,
     sql`select user_id from active_users where user_id in ${oneOf(user_ids)} and day >= ${day}`,
   );
   return rows.map(({ user_id }) => user_id);
 };
 
-export const purgeCounts = (db: Db, beforeDay: number, rows: number) =>
-  db.run(
+export const purgeCounts = (part: Part, beforeDay: number, rows: number) =>
+  part.run(
     sql`delete from daily_counts where
         ${inOneSlice('daily_counts', 'client_id, kind, day', sql`day < ${beforeDay} and day > 0 order by day`, rows)}`,
   );
 
-export const purgeActive = (db: Db, beforeDay: number, rows: number) =>
-  db.run(
+export const purgeActive = (part: Part, beforeDay: number, rows: number) =>
+  part.run(
     sql`delete from active_users where
         ${inOneSlice('active_users', 'user_id', sql`day < ${beforeDay} order by day`, rows)}`,
   );

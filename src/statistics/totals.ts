@@ -1,4 +1,5 @@
 import { now } from '../platform/clock.ts';
+import type { OneDb } from '../platform/db/db.ts';
 import type { Deps, StoreDeps } from '../platform/deps.ts';
 import { accountCount, dayOf } from './daily-counts.ts';
 import { type Period, periods } from './periods.ts';
@@ -30,8 +31,8 @@ export async function readTotals(deps: StoreDeps, lastDay = dayOf(now(deps))): P
   };
 }
 
-/** Once a day, when it has begun and all before is counted. A clock that is wrong would take the place of the right one's day for good. */
-export async function keepTotals(deps: StoreDeps & Pick<Deps, 'timekeeper'>): Promise<void> {
+/** Of a part of the store, once a day, when it has begun and all before is counted. A clock that is wrong would take the place of the right one's day for good. */
+export async function keepTotals(deps: Pick<Deps, 'clock' | 'timekeeper'> & { db: OneDb }): Promise<void> {
   const day = dayOf(now(deps));
   if (!deps.timekeeper.isSettled()) return;
   if ((await countsSince(deps.db, '', ['accounts'], day)).length > 0) return;

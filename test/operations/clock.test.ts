@@ -177,7 +177,8 @@ for (const [first, second] of [
       set(minute);
       await create(true);
 
-      const { broken, unsealed, set_back } = await deps.auditLog.verify();
+      const [report] = await deps.auditLog.verify();
+      const { broken, unsealed, set_back } = report!;
       assert.deepEqual([broken, unsealed], [undefined, 0]);
       assert.ok(set_back.times > 0);
       const page = await browser.post('/admin/audit/verify');

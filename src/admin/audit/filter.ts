@@ -1,6 +1,7 @@
 import { findUser, listPrivilegedIds } from '../../accounts/statements.ts';
 import { findUsers } from '../../accounts/users.ts';
 import { type ActionGroup, actionGroups } from '../../audit/actions.ts';
+import { placeOfText } from '../../audit/all-chains.ts';
 import { parseTime, readLogWithoutSealing } from '../../audit/read-log.ts';
 import type { AuditFilter } from '../../audit/statements.ts';
 import { findClients } from '../../clients/find-clients.ts';
@@ -127,12 +128,12 @@ export type FilterProblem = { key: 'admin.audit.filter_problem' | 'admin.audit.a
 export async function filterOf(
   deps: StoreDeps & PlacementDeps,
   { since, until, period, action, actor, target, address, by }: AuditQuery,
-  before: string | undefined,
+  next: string | undefined,
 ): Promise<AuditFilter | FilterProblem> {
   const from = parseTime(since, 'first');
   const to = parseTime(until, 'last');
-  const isPlace = before === undefined || /^\d{1,15}$/.test(before);
-  if ((since && from === undefined) || (until && to === undefined) || !isPlace)
+  const before = next === undefined ? undefined : placeOfText(deps.db, next);
+  if ((since && from === undefined) || (until && to === undefined) || (next !== undefined && !before))
     return { key: 'admin.audit.filter_problem' };
   const place = address === '' ? undefined : addressQuery(address);
   if (address !== '' && !place) return { key: 'admin.audit.address_problem' };
@@ -140,6 +141,6 @@ export async function filterOf(
   const start = from ?? (until === '' && isPeriod(period) ? now(deps) - periods[period] : undefined);
   const group = groupIn(action);
   const kind = group ? { actions: actionGroups[group] } : { action };
-  const places = { since: start, until: to, before: before === undefined ? undefined : Number(before) };
+  const places = { since: start, until: to, before };
   return { ...kind, actor, target, address: place, administrators, ...places };
 }

@@ -1,8 +1,10 @@
+import { placeOfText, textOfPlace } from '../../audit/all-chains.ts';
 import { chainFaults } from '../../audit/chain.ts';
 import { exportFormats, exportLog, exportName, parseTime, readLog, timePattern } from '../../audit/read-log.ts';
-import type { AuditFilter } from '../../audit/statements.ts';
+import type { AuditFilter, LogPlace } from '../../audit/statements.ts';
 import { listUnauthenticated } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
+import { unknownCursor } from '../../platform/db/slices.ts';
 import type { StoreDeps } from '../../platform/deps.ts';
 import { invalidFields } from '../../platform/errors.ts';
 import { inCode, nullable, operation, Time } from '../../platform/http/operation.ts';
@@ -13,7 +15,10 @@ import { type Static, type TObject, Type } from '../../platform/schema.ts';
 import { administration } from '../operation-parts.ts';
 import { knownAdministrators } from './filter.ts';
 
+const part = Type.String({ description: 'The part of a store in several parts, each of which has a log of its own.' });
+
 const AuditRecord = Type.Object({
+  part: Type.Optional(part),
   seq: Type.Integer({ minimum: 1, description: 'Sequence number in the audit log.' }),
   event_id: Type.String(),
   at: Time,
@@ -67,22 +72,32 @@ export const auditFilters = {
     Type.String({ description: 'In the same form; a day is included entirely.', ...inCode({ pattern: timePattern }) }),
   ),
   before: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Only events with a lower `seq`.' }),
+    Type.String({
+      description: 'Only events with a lower `seq`, or before `next` of the previous page.',
+      ...inCode({ pattern: '^[1-9][0-9]{0,14}(\\.[1-9][0-9]{0,14})*$' }),
+    }),
   ),
 };
 
-/** @throws {RequestError} `invalid_request` for a time or an address that is none. */
+/** @throws {RequestError} `invalid_request` for a time, an address or a place that is none. */
 async function filterOf(
   deps: StoreDeps,
-  { since, until, address, changes_by, ...same }: Static<TObject<typeof auditFilters>>,
+  { since, until, address, changes_by, before, ...same }: Static<TObject<typeof auditFilters>>,
 ): Promise<AuditFilter> {
   return {
     ...same,
     since: readTime('since', since, 'first'),
     until: readTime('until', until, 'last'),
     address: readAddress(address),
+    before: readPlace(deps, before),
     administrators: changes_by && (await knownAdministrators(deps)),
   };
+}
+
+function readPlace({ db }: StoreDeps, text: string | undefined): LogPlace | undefined {
+  const place = text === undefined ? undefined : placeOfText(db, text);
+  if (text === undefined || place) return place;
+  throw unknownCursor('before');
 }
 
 function readAddress(text: string | undefined): AddressQuery | undefined {
@@ -112,6 +127,27 @@ const UnauthenticatedRecord = Type.Object({
   count: Type.Integer({ minimum: 1 }),
 });
 
+const reportMembers = {
+  verified: Type.Integer({ minimum: 0 }),
+  head: Type.Object({ seq: Type.Integer({ minimum: 0 }), seal: Type.String() }),
+  unsealed: Type.Integer({ minimum: 0 }),
+  set_back: Type.Object(
+    {
+      times: Type.Integer({ minimum: 0, description: 'How often.' }),
+      last_seq: nullable(Type.Integer({ minimum: 1, description: 'Where last; null if nowhere.' })),
+    },
+    {
+      description:
+        'Where an event is dated more than ten minutes before the one that was sealed before it: a clock was set, or the event was written directly to the database.',
+    },
+  ),
+  stopped: Type.Boolean({
+    description:
+      'Whether the end of the log is lost: no events are sealed and no webhooks are sent until an operator acknowledges it.',
+  }),
+  broken: nullable(Type.Object({ seq: Type.Integer(), why: Type.Enum([...chainFaults]) })),
+};
+
 const mediaTypes = { jsonl: 'application/jsonl', csv: 'text/csv; charset=utf-8' } as const;
 
 export const auditOperations = {
@@ -125,12 +161,17 @@ export const auditOperations = {
     answer: {
       description:
         'Newest first. `next` is `before` of the next page, which may have fewer events than the limit, even none: the list ends where `next` is null.',
-      schema: Type.Object({ events: Type.Array(AuditRecord), next: nullable(Type.Integer({ minimum: 1 })) }),
+      schema: Type.Object({
+        events: Type.Array(AuditRecord),
+        next: Type.Union([Type.Integer({ minimum: 1 }), Type.String(), Type.Null()], {
+          description: 'A number, or in a store in several parts a text.',
+        }),
+      }),
     },
     refusals: ['invalid_request'],
     async run(deps, { query: { limit, ...filters } }) {
-      const { events, next = null } = await readLog(deps, await filterOf(deps, filters), limit);
-      return { events, next };
+      const { events, next } = await readLog(deps, await filterOf(deps, filters), limit);
+      return { events, next: next === undefined ? null : next.length === 1 ? next[0]! : textOfPlace(next) };
     },
   }),
 
@@ -209,29 +250,27 @@ export const auditOperations = {
     answer: {
       description: '`broken` names the first event that is not intact; null if all are.',
       schema: Type.Object({
-        verified: Type.Integer({ minimum: 0 }),
-        head: Type.Object({ seq: Type.Integer({ minimum: 0 }), seal: Type.String() }),
-        unsealed: Type.Integer({ minimum: 0 }),
-        set_back: Type.Object(
-          {
-            times: Type.Integer({ minimum: 0, description: 'How often.' }),
-            last_seq: nullable(Type.Integer({ minimum: 1, description: 'Where last; null if nowhere.' })),
-          },
-          {
-            description:
-              'Where an event is dated more than ten minutes before the one that was sealed before it: a clock was set, or the event was written directly to the database.',
-          },
+        ...reportMembers,
+        parts: Type.Optional(
+          Type.Array(Type.Object({ part, ...reportMembers }), {
+            description: 'Of a store in several parts, each of which has a log of its own.',
+          }),
         ),
-        stopped: Type.Boolean({
-          description:
-            'Whether the end of the log is lost: no events are sealed and no webhooks are sent until an operator acknowledges it.',
-        }),
-        broken: nullable(Type.Object({ seq: Type.Integer(), why: Type.Enum([...chainFaults]) })),
       }),
     },
     async run(deps) {
-      const { broken = null, ...report } = await deps.auditLog.verify();
-      return { ...report, broken };
+      const parts = (await deps.auditLog.verify()).map(({ broken = null, ...report }) => ({ ...report, broken }));
+      const [first] = parts;
+      if (parts.length === 1) return first!;
+      return {
+        verified: parts.reduce((sum, one) => sum + one.verified, 0),
+        head: first!.head,
+        unsealed: parts.reduce((sum, one) => sum + one.unsealed, 0),
+        set_back: { times: parts.reduce((sum, one) => sum + one.set_back.times, 0), last_seq: null },
+        stopped: parts.some(({ stopped }) => stopped),
+        broken: parts.find(({ broken }) => broken)?.broken ?? null,
+        parts: parts.map(({ part = '', ...one }) => ({ ...one, part })),
+      };
     },
   }),
 };

@@ -64,9 +64,10 @@ export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
 
   pages.run(auditOperations.verify, {
     page: path,
-    done: async ({ broken, ...report }, { view }) => {
+    done: async ({ parts, ...whole }, { view }) => {
       const shown = await found(queryOf({}), {});
-      return auditPage(view, { ...shown, report: { ...report, broken: broken ?? undefined } });
+      const reports = (parts ?? [whole]).map(({ broken, ...report }) => ({ ...report, broken: broken ?? undefined }));
+      return auditPage(view, { ...shown, reports });
     },
   });
 

@@ -1,5 +1,6 @@
 import { type ActionGroup, actionGroupNames, actionGroups, isAuditAction } from '../../audit/actions.ts';
-import type { ChainReport } from '../../audit/chain.ts';
+import { textOfPlace } from '../../audit/all-chains.ts';
+import { type LogReport, textOfHead } from '../../audit/audit-log.ts';
 import { type AuditRecord, exportFormats, type FilterWarning, type LogPage } from '../../audit/read-log.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { alert, notice } from '../../platform/pages/form.ts';
@@ -34,14 +35,14 @@ export type AuditView = {
   /** For a log that is empty. */
   warning?: FilterWarning;
   problem?: Html | false;
-  report?: ChainReport;
+  reports?: LogReport;
 };
 
-export const auditPage = (view: View, { query, names, log, choice, warning, problem, report }: AuditView): Page => ({
+export const auditPage = (view: View, { query, names, log, choice, warning, problem, reports }: AuditView): Page => ({
   title: view.plain('admin.audit.title'),
   tab: adminTab('admin_audit'),
   content: html`<h1>${view.t('admin.audit.title')}</h1>
-${report && verdict(view, report)}
+${reports?.map((report) => verdict(view, report))}
 ${problem}
 ${filterForm(view, query, names)}
 ${chips(view, query, names)}
@@ -66,7 +67,7 @@ const found = (
 }
 ${pager(view, {
   id: 'audit-older',
-  next: log.next === undefined ? undefined : String(log.next),
+  next: log.next && textOfPlace(log.next),
   label: view.t('admin.audit.older'),
   cursor: 'before',
   pathTo: (at) => pathWith(path, { ...query, ...at }),
@@ -98,7 +99,7 @@ ${row.reason !== null && html`<dt>${view.t('admin.audit.reason')}</dt><dd>${untr
 ${state(view.t('admin.audit.before'), row.before)}${state(view.t('admin.audit.after'), row.after)}
 ${row.request_id !== null && html`<dt>${view.t('admin.audit.request')}</dt><dd><a href="${pathWith(path, { who: row.request_id })}"><code>${row.request_id}</code></a></dd>`}
 <dt>${view.t('admin.audit.id')}</dt><dd><code>${row.event_id}</code></dd>
-<dt>${view.t('admin.audit.seal')}</dt><dd><code>${row.seq}:${row.seal}</code></dd>
+<dt>${view.t('admin.audit.seal')}</dt><dd><code>${textOfHead(row)}</code></dd>
 </dl></details></li>
 `;
 
@@ -228,14 +229,15 @@ export const candidateList = (
   )}</ul>
 ${hasMore && html`<p class="advice" id="more-candidates">${view.t('admin.audit.who.more')} <a href="${pathWith('/admin/users', { q: typed })}">${view.t('admin.audit.who.more.users')}</a></p>`}`;
 
-function verdict(view: View, { verified, head, unsealed, set_back, broken, stopped }: ChainReport) {
+function verdict(view: View, { part, verified, head, unsealed, set_back, broken, stopped }: LogReport[number]) {
+  const of = part !== undefined && html`<strong>${part}</strong>: `;
   if (broken) {
     const what = view.t(`admin.audit.broken.${broken.why}`, { seq: broken.seq, verified });
-    return alert(stopped ? html`${what} ${view.t('admin.audit.stopped')}` : what);
+    return alert(html`${of}${what}${stopped && html` ${view.t('admin.audit.stopped')}`}`);
   }
   const { times, last_seq } = set_back;
   const dates = last_seq !== null && html` ${view.t('admin.audit.set_back', { times, seq: last_seq })}`;
   return notice(
-    html`${view.t('admin.audit.intact', { verified, unsealed })} <code>${head.seq}:${head.seal}</code>${dates}`,
+    html`${of}${view.t('admin.audit.intact', { verified, unsealed })} <code>${textOfHead({ part, ...head })}</code>${dates}`,
   );
 }

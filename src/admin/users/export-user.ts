@@ -4,6 +4,7 @@ import { requireUser } from '../../accounts/users.ts';
 import { valuesByName } from '../../attributes/values.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { readLog } from '../../audit/read-log.ts';
+import type { LogPlace } from '../../audit/statements.ts';
 import { listUnauthenticated } from '../../audit/unauthenticated.ts';
 import { listSessions, sessionRecord } from '../../authentication/sessions/sessions.ts';
 import {
@@ -36,7 +37,7 @@ export async function exportUser(deps: Deps, caller: Caller, user_id: string, re
   await refuseAgainstAdministrator(deps, caller, user_id);
   const at = now(deps);
   const event = auditEvent({ action: 'user.data_exported', ...caller, target: user_id, reason: why }, at);
-  await deps.db.change({ run: { event: event.statement } });
+  await deps.db.of(user_id).change({ run: { event: event.statement } });
   return { name: `${user_id}.json`, type: 'application/json; charset=utf-8', content: contentOf(deps, user, at) };
 }
 
@@ -113,12 +114,12 @@ const sections = (deps: Deps, user_id: string): Readonly<Record<string, Pages>> 
     return { rows: versions.map(shown), next: next ?? undefined };
   }),
   /** What was done to the account, by the user or others. */
-  events: paged(async (before: number | undefined, limit) => {
+  events: paged(async (before: LogPlace | undefined, limit) => {
     const { events, next } = await readLog(deps, { target: user_id, before }, limit);
     return { rows: events.map((event) => eventAbout(user_id, event)), next };
   }),
   /** What the user did to anything else. */
-  events_by_user: paged(async (before: number | undefined, limit) => {
+  events_by_user: paged(async (before: LogPlace | undefined, limit) => {
     const { events, next } = await readLog(deps, { actor: `user:${user_id}`, before }, limit);
     const others = events.filter(({ target }) => target !== user_id);
     return { rows: others.map(({ at, action, target, address }) => ({ at, action, target, address })), next };

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { countSameMailbox } from '../../accounts/statements.ts';
 import { findLoss } from '../../audit/chain.ts';
 import { readLogWithoutSealing } from '../../audit/read-log.ts';
-import { openWitness } from '../../audit/witness.ts';
+import { openWitnesses } from '../../audit/witness.ts';
 import { canSign } from '../../oauth/signing-keys/signing-keys.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { refuseUnlessMigrated } from '../../platform/db/migrate.ts';
@@ -19,6 +19,7 @@ import {
   openDbToRead,
   storeBytes,
 } from '../../platform/db/open.ts';
+import { askAll } from '../../platform/db/parts.ts';
 import { maxCounted } from '../../platform/db/slices.ts';
 import { readMasterKey } from '../../platform/master-key.ts';
 import { dangerousSkewSeconds, findHeartbeat, toleratedSkewSeconds } from '../../platform/processes.ts';
@@ -162,7 +163,10 @@ async function checkAuditLog({ config }: CheckDeps, db: Db): Promise<Check> {
   const name = 'audit log';
   const vault = await openVault(config, db).catch(() => undefined);
   if (!vault) return skipped(name, 'It cannot be checked without the master key.');
-  const loss = await findLoss({ db, vault, witness: openWitness(config.auditHeadFile, pino({ enabled: false })) });
+  const witness = openWitnesses(config.auditHeadFile, pino({ enabled: false }));
+  const [loss] = (await askAll(db, (part) => findLoss({ db: part, vault, witness: witness.of(part.schema) }))).filter(
+    (found) => found !== undefined,
+  );
   if (!loss) return ok(name, 'Its end is there. To check all of it, run: signet audit verify');
   const found =
     loss.why === 'file'

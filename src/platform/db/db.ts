@@ -67,8 +67,8 @@ export type Places = Omit<Engine, 'query' | 'commit'> & {
 
 export type Db = Places & Part;
 
-/** A part as a store of its own. */
-export type OneDb = Places & Part;
+/** A part as a store of its own. Without `schema` it is the whole store, or the part of the shared tables. */
+export type OneDb = Places & Part & { readonly schema?: string | undefined };
 
 /** The same with what else its engine can do. */
 export type StoreOf<E extends Engine> = Omit<OneDb, 'parts'> & E & { readonly parts: readonly StoreOf<E>[] };

@@ -5,6 +5,7 @@ import type { Db, Part } from './db.ts';
 import { askAll, askOfEach } from './parts.ts';
 import { type Column, type Fields, nullable, type RowSchema, row, text, type ValuesOf } from './rows.ts';
 import { allOf, asBigint, join, oneOf, type Param, raw, type Sql, sql } from './sql.ts';
+import { partsWith } from './table-rows.ts';
 import { type TableName, tables } from './tables.ts';
 
 /** One JSON object for a row of a table, with rows of others that are part of it. A column that is null is left out. */
@@ -73,7 +74,6 @@ export function exportedTable<const Columns extends Fields>(
   const counts = where ?? sql`1 = 1`;
   const { place } = tables[name];
   const isShared = place === 'shared';
-  const partsOf = (db: Db): readonly Part[] => (isShared ? [db.shared] : db.parts);
   /** The digest of a user's secret does not, although the secret does. */
   const leadsToPart = place === 'key' || !key[0]!.endsWith('_hash');
   const secrets = Object.fromEntries(Object.values(sealed).map((column) => [column, nullable(text)]));
@@ -123,7 +123,7 @@ export function exportedTable<const Columns extends Fields>(
     schema: schemaOf(own.fields, lists, sealed, (member) => member === Object.keys(sealed)[0]),
 
     async page(db, vault, { part, after } = { part: 0, after: undefined }, limit) {
-      const parts = partsOf(db);
+      const parts = partsWith(db, name);
       const from = parts[part]!;
       const rows = await from.all(
         Read,

@@ -116,7 +116,7 @@ async function applyNext(
  * @throws {MigrationRefused} with a sentence that says what to run.
  * @throws {StoreUnavailable}
  */
-export async function refuseUnlessMigrated(db: OneDb, folder?: URL): Promise<void> {
+export async function refuseUnlessMigrated(db: Pick<OneDb, 'parts'>, folder?: URL): Promise<void> {
   for (const part of db.parts) await refusePartUnlessMigrated(part, folder);
 }
 

@@ -5,10 +5,7 @@ export const askAll = <Answer>(db: Db, ask: (part: OneDb) => Promise<Answer>): P
   Promise.all(db.parts.map(ask));
 
 /** Work in several parts at once. One that fails ends no other. @throws what the first of them has thrown, when all have ended. */
-export async function workIn<In extends Part, Done>(
-  parts: readonly In[],
-  work: (part: In) => Promise<Done>,
-): Promise<Done[]> {
+export async function workIn<In, Done>(parts: readonly In[], work: (part: In) => Promise<Done>): Promise<Done[]> {
   const ended = await Promise.allSettled(parts.map(work));
   return ended.map((one) => {
     if (one.status === 'rejected') throw one.reason;

@@ -1,10 +1,14 @@
-import type { Part } from './db.ts';
+import type { Db, Part } from './db.ts';
 import { row, text } from './rows.ts';
 import { fitsOneSlice, inOneSlice } from './slices.ts';
 import { allOf, raw, type Sql, sql } from './sql.ts';
 import { allTables, expiringTables, type TableName, tables, tablesWithMany } from './tables.ts';
 
 // Statements that are alike for every table, by its entry in `tables.ts`.
+
+/** The parts of the store that have rows of a table to be changed: of a shared one the others only have copies. */
+export const partsWith = (db: Db, table: TableName): readonly Part[] =>
+  ['shared', 'home'].includes(tables[table].place) ? [db.shared] : db.parts;
 
 const deleteSlice = (part: Part, table: TableName, condition: Sql, rows: number) =>
   part.run(sql`delete from ${raw(table)} where ${inOneSlice(table, tables[table].key, condition, rows)}`);
