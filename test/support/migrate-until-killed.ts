@@ -18,8 +18,9 @@ const wait = (after: string) =>
     setInterval(() => undefined, 1000);
   });
 
-const exclusively: MigratableDb['exclusively'] = (work) =>
-  db.exclusively((session) => {
+const { exclusively } = db;
+const untilKilled: MigratableDb['exclusively'] = (work) =>
+  exclusively((session) => {
     let scripts = 0;
     return work({
       async exec(script) {
@@ -34,4 +35,4 @@ const exclusively: MigratableDb['exclusively'] = (work) =>
     });
   });
 
-await migrate({ ...db, exclusively }, 0);
+await migrate(Object.assign(db, { exclusively: untilKilled }), 0);
