@@ -3,7 +3,7 @@ import { runJobs } from '../../src/app/jobs.ts';
 import { auditEvent } from '../../src/audit/audit.ts';
 import { sealAuditLog, verifyAuditLog } from '../../src/audit/chain.ts';
 import type { Deps } from '../../src/oauth/deps.ts';
-import type { Db } from '../../src/platform/db/db.ts';
+import type { OneDb } from '../../src/platform/db/db.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { plain } from '../support/plain-sql.ts';
 import { startSignet, testSignet } from '../support/signet.ts';
@@ -77,7 +77,7 @@ testSignet('a node that stops leaves the rest of a backlog to the next', async (
   assert.deepEqual([unsealed, broken], [0, undefined]);
 });
 
-const rowAt = async (db: Db, seq: number): Promise<Record<string, string | number | null>> => {
+const rowAt = async (db: OneDb, seq: number): Promise<Record<string, string | number | null>> => {
   const row = await plain(db).get<Record<string, string | number | null>>('select * from audit_log where seq = $1', [
     seq,
   ]);

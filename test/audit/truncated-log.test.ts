@@ -7,7 +7,7 @@ import { auditEvent } from '../../src/audit/audit.ts';
 import { verifyAuditLog } from '../../src/audit/chain.ts';
 import type { Deps } from '../../src/oauth/deps.ts';
 import { now } from '../../src/platform/clock.ts';
-import type { Db } from '../../src/platform/db/db.ts';
+import type { OneDb } from '../../src/platform/db/db.ts';
 import { preparedSettings, refused, runCommand, succeed } from '../support/command-line.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { pattern, sentence } from '../support/messages.ts';
@@ -23,7 +23,7 @@ async function addEvents(deps: Deps, count: number): Promise<void> {
 }
 
 /** With write access to the database: the newest events go, and an older record of the head comes back. */
-async function cutAfter(db: Db, seq: number, heads: readonly { name: string; seq: number; sealed: string }[]) {
+async function cutAfter(db: OneDb, seq: number, heads: readonly { name: string; seq: number; sealed: string }[]) {
   await plain(db).run('delete from audit_log where seq > $1 or seq is null', [seq]);
   await plain(db).run('delete from audit_heads');
   for (const { name, seq: place, sealed } of heads) {
@@ -31,8 +31,9 @@ async function cutAfter(db: Db, seq: number, heads: readonly { name: string; seq
   }
 }
 
-const headsOf = (db: Db) => plain(db).all<{ name: string; seq: number; sealed: string }>('select * from audit_heads');
-const sealedIn = async (db: Db) =>
+const headsOf = (db: OneDb) =>
+  plain(db).all<{ name: string; seq: number; sealed: string }>('select * from audit_heads');
+const sealedIn = async (db: OneDb) =>
   (await plain(db).get<{ n: number }>('select count(*) as n from audit_log where seq is not null'))?.n;
 
 /** A server that has sealed five events, with the records of before the last two. */
@@ -113,7 +114,7 @@ onBothEngines('an operator acknowledges a loss, and old acknowledgements excuse 
   await addEvents(restarted.deps, 1);
   await runJobs(restarted.deps);
   assert.equal(await sealedIn(db), 3, 'the acknowledgement of the loss before was put back');
-  assert.equal((await verifyAuditLog(server.deps)).stopped, true);
+  assert.equal((await verifyAuditLog({ ...server.deps, db: server.deps.db.parts[0]! })).stopped, true);
 });
 
 onBothEngines('an acknowledgement of another loss excuses none on a node that had lost nothing', async (t, engine) => {
@@ -154,7 +155,7 @@ onBothEngines(
       elsewhere,
       sentence('audit.nothing_lost', { file: elsewhere.SIGNET_AUDIT_HEAD_FILE }),
     );
-    const { broken, stopped } = await verifyAuditLog(server.deps);
+    const { broken, stopped } = await verifyAuditLog({ ...server.deps, db: server.deps.db.parts[0]! });
     assert.deepEqual([broken, stopped], [{ seq: 5, why: 'altered' }, true]);
   },
 );

@@ -141,7 +141,7 @@ testSignet(
       return db.change(...of);
     };
     const options = { caller, approve: true, dryRun: false };
-    const stopped = await importClients({ ...signet.deps, db: { ...db, change } }, clients, options);
+    const stopped = await importClients({ ...signet.deps, db: { ...db, shared: { ...db, change } } }, clients, options);
     assert.deepEqual(
       stopped.done.map(({ client_id, outcome }) => [client_id, outcome]),
       [['first', 'imported']],

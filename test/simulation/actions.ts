@@ -127,7 +127,9 @@ async function signIn(context: Context, { x }: Step): Promise<void> {
     second_step: false,
   };
   const outcome = await outcomeOf(() =>
-    deps.db.change({ run: { session: mustChange(insertSession({ ...session, amr: [...session.amr] }, now)) } }),
+    deps.db
+      .of(session.user_id)
+      .change({ run: { session: mustChange(insertSession({ ...session, amr: [...session.amr] }, now)) } }),
   );
   if (outcome.kind !== 'done' || !outcome.value.ok) return;
   const facts: SessionFacts = { cookie, user, began, ends: [] };
@@ -544,7 +546,9 @@ export const actions = {
   outage: async ({ simulation }: Context, { x }: Step) => simulation.breakDown(5 + (x % 25)),
   restart: ({ simulation }: Context, { node }: Step) => simulation.restart(node),
   seal: async ({ deps }: Context) =>
-    void (await outcomeOf(() => sealAuditLog(deps as Parameters<typeof sealAuditLog>[0]))),
+    void (await outcomeOf(() =>
+      sealAuditLog({ ...deps, db: deps.db.parts[0]! } as Parameters<typeof sealAuditLog>[0]),
+    )),
   applyBulk: async ({ deps }: Context) => void (await outcomeOf(() => applyBulkRevocations(deps))),
   /** Of the end: each family's newest token. */
   useNewest: async (context: Context, { x }: Step) => {

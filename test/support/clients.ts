@@ -17,7 +17,7 @@ import { approveClient } from '../../src/clients/review-client.ts';
 import { openRiskContext } from '../../src/clients/risk-signals.ts';
 import { openScopes } from '../../src/clients/scopes.ts';
 import { grants } from '../../src/oauth/grants/grants.ts';
-import type { Db } from '../../src/platform/db/db.ts';
+import type { OneDb } from '../../src/platform/db/db.ts';
 import { RequestError } from '../../src/platform/errors.ts';
 import { openQueueOnly } from '../../src/platform/mail/sender.ts';
 import { openVault } from '../../src/platform/vault.ts';
@@ -89,5 +89,5 @@ export const refusedWith =
   };
 
 /** Those that are not sealed yet, oldest first. Events of one second have no order of their own, so tests that look at it move the clock. */
-export const eventsOf = async (db: Db, { client_id }: { client_id: string }): Promise<AuditRow[]> =>
+export const eventsOf = async (db: OneDb, { client_id }: { client_id: string }): Promise<AuditRow[]> =>
   (await searchUnsealed(db, { target: client_id }, 100)).reverse();

@@ -1,4 +1,4 @@
-import type { Db } from '../../src/platform/db/db.ts';
+import type { OneDb } from '../../src/platform/db/db.ts';
 import { combinedForm, typesOf } from '../../src/platform/db/postgres-combiner.ts';
 import type { Statement } from '../../src/platform/db/sql.ts';
 import { plain } from './plain-sql.ts';
@@ -54,13 +54,13 @@ const fewRows = new Set([
 ]);
 
 /** @returns the statements that are made from now on, each once, as they are added. */
-export function watchStatements(db: Db): ReadonlyMap<string, Statement> {
+export function watchStatements(db: OneDb): ReadonlyMap<string, Statement> {
   const statements = new Map<string, Statement>();
   const { query, commit } = db;
   const note = ({ sql, params, key }: Statement) => {
     if (/^\s*(select|with|insert|update|delete)\b/.test(sql)) statements.set(sql, { sql, params, key });
   };
-  const watched: Pick<Db, 'query' | 'commit'> = {
+  const watched: Pick<OneDb, 'query' | 'commit'> = {
     query(statement) {
       note(statement);
       return query(statement);
@@ -78,13 +78,13 @@ export function watchStatements(db: Db): ReadonlyMap<string, Statement> {
  * How the engine would run each statement in a large store.
  * @returns those that read a table that grows from end to end, or sort any number of its rows.
  */
-export const fullScansOf = (db: Db, statements: readonly Statement[]): Promise<string[]> =>
+export const fullScansOf = (db: OneDb, statements: readonly Statement[]): Promise<string[]> =>
   db.engine === 'sqlite' ? fullScansInSqlite(db, statements) : fullScansInPostgres(db, statements);
 
 type PlanStep = { id: number; parent: number; detail: string };
 
 /** Without statistics, as it always runs here, SQLite takes each table for a large one. */
-async function fullScansInSqlite(db: Db, statements: readonly Statement[]): Promise<string[]> {
+async function fullScansInSqlite(db: OneDb, statements: readonly Statement[]): Promise<string[]> {
   const schema = await plain(db).all<{ name: string; tbl_name: string }>('select name, tbl_name from sqlite_master');
   const tableByName = new Map(schema.map(({ name, tbl_name }) => [name, tbl_name]));
   const isSmall = (name: string) => fewRows.has(name) || smallTables.has(tableByName.get(name) ?? '');
@@ -114,7 +114,7 @@ async function fullScansInSqlite(db: Db, statements: readonly Statement[]): Prom
 }
 
 /** @returns the selection by which SQLite finds the rows of each foreign key when the row that they refer to is deleted. */
-export async function foreignKeyReads(db: Db): Promise<Statement[]> {
+export async function foreignKeyReads(db: OneDb): Promise<Statement[]> {
   const keys = await plain(db).all<{ name: string; column: string }>(
     `select t.name, k."from" as "column" from sqlite_master t, pragma_foreign_key_list(t.name) k where t.type = 'table'`,
   );
@@ -142,7 +142,7 @@ type PlanNode = {
 };
 
 /** The settings of our connections forbid what would be quicker while a table is small, so these are the plans for a large one. */
-async function fullScansInPostgres(db: Db, statements: readonly Statement[]): Promise<string[]> {
+async function fullScansInPostgres(db: OneDb, statements: readonly Statement[]): Promise<string[]> {
   const asSent = statements.flatMap((statement) => [statement, ...combinedOf(statement)]);
   const explained = await plain(db).batch(
     asSent.map(({ sql, params }) => ({ sql: `explain (format json) ${sql}`, params })),

@@ -1,11 +1,11 @@
-import type { Db } from '../../src/platform/db/db.ts';
+import type { OneDb } from '../../src/platform/db/db.ts';
 import type { Statement } from '../../src/platform/db/sql.ts';
 
 /**
  * Notes how the database would run each query that matches.
  * @returns the plans, as they are added, each with its query; and how to stop.
  */
-export function watchPlans(db: Db, match: RegExp): { plans: string[]; stop(): void } {
+export function watchPlans(db: OneDb, match: RegExp): { plans: string[]; stop(): void } {
   const plans: string[] = [];
   const { query } = db;
   const explain = (statement: Statement) => ({

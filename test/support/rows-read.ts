@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import pg from 'pg';
 import type { Deps } from '../../src/oauth/deps.ts';
-import type { Db, Statement } from '../../src/platform/db/db.ts';
+import type { OneDb, Statement } from '../../src/platform/db/db.ts';
 import { plannerSettings } from '../../src/platform/db/postgres-lane.ts';
 import { rowsBelow } from './visited-rows.ts';
 
@@ -37,8 +37,9 @@ export async function watchRowsRead(
     });
     return last;
   };
-  const { query, commit } = db;
-  const watched: Pick<Db, 'query' | 'commit'> = {
+  const [part] = db.parts;
+  const { query, commit } = part!;
+  const watched: Pick<OneDb, 'query' | 'commit'> = {
     async query(statement) {
       await measure([statement]);
       return query(statement);
@@ -48,7 +49,7 @@ export async function watchRowsRead(
       return commit(steps);
     },
   };
-  Object.assign(db, watched);
-  t.after(() => Object.assign(db, { query, commit }));
+  Object.assign(part!, watched);
+  t.after(() => Object.assign(part!, { query, commit }));
   return read;
 }

@@ -13,6 +13,7 @@ import type { ConsentPolicy } from '../../src/clients/choices.ts';
 import type { RegistrationBody } from '../../src/clients/registration.ts';
 import { approveClient } from '../../src/clients/review-client.ts';
 import type { Deps } from '../../src/oauth/deps.ts';
+import type { OneDb } from '../../src/platform/db/db.ts';
 import type { Static } from '../../src/platform/schema.ts';
 import type { Tracer } from '../../src/platform/tracing.ts';
 import { afterTest } from './after-test.ts';
@@ -35,7 +36,8 @@ import { TestUser } from './test-user.ts';
 export type MovableClock = { (): number; advance(seconds: number): void };
 
 export type Signet = {
-  deps: Deps;
+  /** With the part of the shared tables, which a store in one part is as a whole. */
+  deps: Omit<Deps, 'db'> & { db: OneDb };
   app: FastifyInstance;
   clock: MovableClock;
   /** Origin, also the issuer. */
@@ -108,7 +110,7 @@ export async function startSignet(t: TestContext, options: Options = {}): Promis
   const { passwords = remembered, monotonic, tracer } = options;
   const mail = mailbox && { SIGNET_SMTP_URL: mailbox.url };
   const config = await configFor(t, { ...options, env: { ...mail, ...options.env } });
-  const deps = await openDeps(config, { clock, monotonic, log, tracer, passwords });
+  const deps = (await openDeps(config, { clock, monotonic, log, tracer, passwords })) as Signet['deps'];
   const assertRevocationsAnnounced = watchRevocations(deps.db);
   const app = await buildApp(deps);
   const assertRefusalsDocumented = watchRefusals(app);

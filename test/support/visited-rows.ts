@@ -1,4 +1,4 @@
-import type { Db } from '../../src/platform/db/db.ts';
+import type { OneDb } from '../../src/platform/db/db.ts';
 import type { Statement } from '../../src/platform/db/sql.ts';
 import { combinedOf } from './full-scans.ts';
 import { plain } from './plain-sql.ts';
@@ -6,7 +6,7 @@ import { plain } from './plain-sql.ts';
 const isRead = ({ sql }: Statement) => /^\s*(select|with)\b/.test(sql) && !/\b(insert|update|delete)\s/.test(sql);
 
 /** @returns the reads that are made from now on, each with its values, as they are added. */
-export function watchReads(db: Db): ReadonlyMap<string, Statement> {
+export function watchReads(db: OneDb): ReadonlyMap<string, Statement> {
   const reads = new Map<string, Statement>();
   const { query } = db;
   const watched: typeof query = (statement) => {
@@ -31,7 +31,7 @@ export type PlanNode = {
 };
 
 /** How many rows PostgreSQL looks at for each read, as it is made alone and for several requests at once. SQLite counts none. */
-export async function visitedRows(db: Db, reads: readonly Statement[]): Promise<{ sql: string; rows: number }[]> {
+export async function visitedRows(db: OneDb, reads: readonly Statement[]): Promise<{ sql: string; rows: number }[]> {
   const asSent = reads.flatMap((read) => [read, ...combinedOf(read)]);
   return Promise.all(
     asSent.map(async ({ sql, params }) => {

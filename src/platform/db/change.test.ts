@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test';
 import { type Engine, freshDatabase, onBothEngines } from '../../../test/support/databases.ts';
 import { saying } from '../../../test/support/plain-sql.ts';
 import { mayConflict, mustChange, returning } from './change.ts';
-import { type Db, UniqueViolation } from './db.ts';
+import { type OneDb, UniqueViolation } from './db.ts';
 import { openDb } from './open.ts';
 import { integer, nullable, RowMismatch, row, text } from './rows.ts';
 import { sql } from './sql.ts';
@@ -28,8 +28,8 @@ const add = (k: string, n: number) => sql`update things set n = n + ${n} where k
 const lock = (k: string) => sql`update things set n = n where k = ${k}`;
 const isThere = (k: string) => sql`exists (select 1 from things where k = ${k})`;
 const hasAtLeast = (k: string, n: number) => sql`exists (select 1 from things where k = ${k} and n >= ${n})`;
-const find = (db: Db, k: string) => db.get(Thing, sql`select ${Thing.columns} from things where k = ${k}`);
-const keys = async (db: Db) =>
+const find = (db: OneDb, k: string) => db.get(Thing, sql`select ${Thing.columns} from things where k = ${k}`);
+const keys = async (db: OneDb) =>
   (await db.all(Thing.pick('k'), sql`select k from things order by k`)).map(({ k }) => k).join(' ');
 
 onBothEngines('a change is made whole, in order, with results by name', async (t, engine) => {
@@ -168,7 +168,7 @@ onBothEngines('behind a lock a requirement decides a race', async (t, engine) =>
   const { db, second } = await freshTable(t, engine);
   const other = await second();
   await db.run(insert('account', 10));
-  const withdraw = (from: Db, i: number) =>
+  const withdraw = (from: OneDb, i: number) =>
     from.change({
       lock: lock('account'),
       require: { covered: hasAtLeast('account', 1) },

@@ -65,7 +65,7 @@ export type Places = Omit<Engine, 'query' | 'commit'> & {
   readonly parts: readonly OneDb[];
 };
 
-export type Db = Places & Part;
+export type Db = Places;
 
 /** A part as a store of its own. Without `schema` it is the whole store, or the part of the shared tables. */
 export type OneDb = Places & Part & { readonly schema?: string | undefined };

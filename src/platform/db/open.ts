@@ -234,7 +234,7 @@ const Verdict = row('pragma', { integrity_check: text });
 
 /** Reads every page and index of SQLite. @returns the first thing that is wrong, in SQLite's words. */
 export async function findDamage(db: Db): Promise<string | undefined> {
-  const verdict = await db.get(Verdict, sql`pragma integrity_check(1)`);
+  const verdict = await db.shared.get(Verdict, sql`pragma integrity_check(1)`);
   return verdict?.integrity_check === 'ok' ? undefined : (verdict?.integrity_check ?? 'it cannot be read');
 }
 
@@ -242,7 +242,7 @@ const Waits = row('pg_stat_activity', { standby: integer, lock: integer });
 
 /** For how many seconds the oldest change waits for a synchronous standby, and for a lock, on PostgreSQL. */
 export async function longestWaits(db: Db): Promise<{ standby: number; lock: number }> {
-  const waits = await db.get(
+  const waits = await db.shared.get(
     Waits,
     sql`select coalesce(max(case when wait_event = 'SyncRep' then seconds end), 0) as standby,
                coalesce(max(case when wait_event_type = 'Lock' then seconds end), 0) as lock
@@ -258,7 +258,7 @@ const Size = row('pg_database', { size: integer });
 /** How much the database takes, in bytes; of SQLite also its write-ahead log. */
 export async function storeBytes(db: Db, { dataDir }: DbSettings): Promise<{ database?: number; log?: number }> {
   if (db.engine === 'postgres') {
-    return { database: (await db.get(Size, sql`select pg_database_size(current_database()) as size`))?.size };
+    return { database: (await db.shared.get(Size, sql`select pg_database_size(current_database()) as size`))?.size };
   }
   const sizeOf = async (path: string) => (await stat(path).catch(() => undefined))?.size;
   const path = join(dataDir, databaseFile);

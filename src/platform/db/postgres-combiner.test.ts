@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { freshDatabase } from '../../../test/support/databases.ts';
 import { plain } from '../../../test/support/plain-sql.ts';
 import { until } from '../../../test/support/until.ts';
-import { type Db, StoreUnavailable } from './db.ts';
+import { type OneDb, StoreUnavailable } from './db.ts';
 import type { BatchResult } from './engine.ts';
 import { openPostgres } from './postgres.ts';
 import { type Combinable, combinedForm, createCombiner } from './postgres-combiner.ts';
@@ -35,7 +35,7 @@ async function freshTable(t: TestContext, keys: readonly string[] = []) {
 const keysTo = (count: number) => Array.from({ length: count }, (_, index) => `key ${String(index).padStart(3, '0')}`);
 
 /** The rows that one statement gave, of many that were made at the same time. */
-const results = (db: Db, statements: readonly Sql[]) =>
+const results = (db: OneDb, statements: readonly Sql[]) =>
   Promise.all(statements.map(async (statement) => (await db.run(Thing, statement)).rows));
 
 test('of many reads at once each gets its own rows', async (t) => {

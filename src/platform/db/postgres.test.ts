@@ -8,7 +8,7 @@ import { asAdmin, databaseUrl } from '../../../test/support/postgres-admin.ts';
 import { tcpProxy } from '../../../test/support/tcp-proxy.ts';
 import { transactionPooler } from '../../../test/support/transaction-pooler.ts';
 import { until } from '../../../test/support/until.ts';
-import { type Db, NotPrimary, OutcomeUnknown, StoreMisconfigured, StoreUnavailable, storeReason } from './db.ts';
+import { NotPrimary, type OneDb, OutcomeUnknown, StoreMisconfigured, StoreUnavailable, storeReason } from './db.ts';
 import { openPostgres } from './postgres.ts';
 import type { Deadlines } from './postgres-lane.ts';
 import { createLanes } from './postgres-lanes.ts';
@@ -24,7 +24,7 @@ async function freshTable(t: TestContext) {
 }
 
 /** Another store on the same database, closed after the test. */
-function opened(t: TestContext, url: string, deadlines?: Partial<Deadlines>): Db {
+function opened(t: TestContext, url: string, deadlines?: Partial<Deadlines>): OneDb {
   const db = openPostgres(url, { deadlines, mayLoseCommits: true });
   t.after(() => db.close());
   return db;
@@ -37,7 +37,7 @@ function withOptions(url: string, options: string): string {
 }
 
 const insert = (k: string) => ({ sql: 'insert into things (k, n) values ($1, 0)', params: [k] });
-const keys = async (db: Db) =>
+const keys = async (db: OneDb) =>
   (await plain(db).all<{ k: string }>('select k from things order by k')).map(({ k }) => k);
 
 /** Runs `signal` on the server's processes of this database that match; again until there are `count` of them. */
@@ -50,7 +50,7 @@ async function signal(url: string, count: number, call: 'pg_cancel_backend' | 'p
 }
 
 /** Asks until there is an answer; all refusals on the way must be StoreUnavailable. */
-const recovers = (db: Db, ask: () => Promise<unknown> = () => plain(db).get('select 1 as answer')) =>
+const recovers = (db: OneDb, ask: () => Promise<unknown> = () => plain(db).get('select 1 as answer')) =>
   until('the store answers again', async () => {
     try {
       await ask();

@@ -26,13 +26,13 @@ export type Marks = { source?: Mark; target?: Mark };
 
 /** Most stores have no such table: a move makes it. */
 export async function findMarks(db: Db): Promise<Marks> {
-  const [table] = await db.query({
+  const [table] = await db.shared.query({
     sql:
       db.engine === 'sqlite'
         ? `select 1 as one from sqlite_master where type = 'table' and name = 'store_moves'`
         : `select 1 as one where to_regclass('store_moves') is not null`,
   });
-  const marks = table ? await db.all(Mark, sql`select ${Mark.columns} from store_moves`) : [];
+  const marks = table ? await db.shared.all(Mark, sql`select ${Mark.columns} from store_moves`) : [];
   return Object.fromEntries(marks.map((mark) => [mark.side, mark]));
 }
 
@@ -78,9 +78,9 @@ export async function forgetMove(db: Db): Promise<void> {
   const { source } = await findMarks(db);
   if (!source) return;
   const drop = db.engine === 'sqlite' ? withoutSqliteTriggers : withoutPostgresTriggers;
-  for (const statement of allTables.flatMap(([name]) => drop(name))) await db.run(raw(statement));
-  await db.run(sql`drop table if exists store_move_changes`);
-  await db.run(sql`delete from store_moves where side = 'source'`);
+  for (const statement of allTables.flatMap(([name]) => drop(name))) await db.shared.run(raw(statement));
+  await db.shared.run(sql`drop table if exists store_move_changes`);
+  await db.shared.run(sql`delete from store_moves where side = 'source'`);
 }
 
 /** For the change that makes the target a store of its own. */
@@ -89,7 +89,7 @@ export const finishTarget = (at: number): Sql =>
 
 /** A digest of what has made the tables of a store. */
 export async function findMigrations(db: Db): Promise<string> {
-  const rows = await db.all(Migration, sql`select ${Migration.columns} from schema_migrations`);
+  const rows = await db.shared.all(Migration, sql`select ${Migration.columns} from schema_migrations`);
   const lines = rows.map(({ name, checksum }) => `${name} ${checksum}`).sort();
   return hash('sha256', lines.join('\n'));
 }
