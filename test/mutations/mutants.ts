@@ -570,8 +570,8 @@ export const mutants: readonly Mutant[] = [
     name: 'grants-outlive-the-suspension',
     breaks: 'RT-06',
     file: 'src/clients/review-client.ts',
-    text: "also: deps.grants.revokeOfClient(client_id, 'client_suspended', at),",
-    instead: 'also: [],',
+    text: '{ in: parts, run: { grants: grants.inEachPart } },',
+    instead: '{ in: parts, run: {} },',
     tests: [{ file: 'test/oauth/refresh.test.ts', names: ['a refresh token (sqlite)'] }],
   },
   {
