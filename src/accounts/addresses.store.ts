@@ -20,6 +20,10 @@ export const claimOfEmail = (deps: Pick<Deps, 'db' | 'placement'>, email: string
   isTaken: isEmailTaken(email),
 });
 
+/** What a user claims and gives up who changes from one address to another. */
+export const claimsOfChange = (deps: Pick<Deps, 'db' | 'placement'>, from: string, to: string) =>
+  emailKey(from) === emailKey(to) ? {} : { taken: [claimOfEmail(deps, to)], givenUp: [claimOfEmail(deps, from)] };
+
 /**
  * Conditions for the mails of a change: that the address is free, and that it is taken. In a store of several parts it may be taken
  * in another one than that of the change, so what was read before decides.

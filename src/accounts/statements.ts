@@ -5,6 +5,7 @@
 export {
   type AddressDeps,
   claimOfEmail,
+  claimsOfChange,
   findUserByEmail,
   holdsEmail,
   ifFree,

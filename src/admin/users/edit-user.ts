@@ -1,6 +1,7 @@
 import { refuseAgainstAdministrator } from '../../accounts/administrators.ts';
 import { readHandle, takenHandle } from '../../accounts/handles.ts';
 import {
+  claimsOfChange,
   deleteLinksOfUser,
   deleteResetLinksOfUser,
   hasEmail,
@@ -25,7 +26,7 @@ import { resetPasswordLimits } from '../../authentication/passwords/password-lim
 import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
 import { inOrder } from '../../platform/db/db.ts';
-import type { MailDeps } from '../../platform/deps.ts';
+import type { MailDeps, PlacementDeps } from '../../platform/deps.ts';
 import type { Edited } from '../../platform/edited.ts';
 import { emailKey, emailProblem, readableEmail } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, invalidState, takenField } from '../../platform/errors.ts';
@@ -56,7 +57,7 @@ type UserEdit = {
  * username is taken, or the old address has changed meanwhile.
  */
 export async function editUser(
-  deps: MailDeps & Pick<AttributeDeps, 'attributes'>,
+  deps: MailDeps & PlacementDeps & Pick<AttributeDeps, 'attributes'>,
   caller: Caller,
   user_id: string,
   edit: UserEdit,
@@ -76,52 +77,54 @@ export async function editUser(
   const { preferred_username: handle } = names;
   const event = (action: AuditAction, states: object) =>
     auditEvent({ action, ...caller, target: user_id, reason, ...states }, at).statement;
-  const done = await inOrder(
-    {
-      in: partOfHandle(deps.db, handle ?? user.preferred_username ?? ''),
-      run: { taken: handle ? mustChange(takeHandle(user_id, handle, at)) : undefined },
-    },
-    {
-      in: deps.db.of(user_id),
-      lock: lockUser(user_id),
-      require: {
-        address: hasEmail(user_id, user.email),
-        role: caller.actor === 'cli' || (!isOtherAddress && !isNewlyVerified) ? undefined : hasRole(user_id, 'user'),
+  const change = () =>
+    inOrder(
+      {
+        in: partOfHandle(deps.db, handle ?? user.preferred_username ?? ''),
+        run: { taken: handle ? mustChange(takeHandle(user_id, handle, at)) : undefined },
       },
-      run: {
-        names: Object.keys(names).length === 0 ? undefined : setProfile(user_id, names, at),
-        attributes: attributesWrite(user_id, attributes, at),
-        changed: fields.length === 0 ? undefined : event('user.changed', { after: { fields } }),
-        email: isOtherAddress
-          ? replaceEmail(user_id, { from: user.email, to: email, verifiedAt: isVerified ? at : null }, at)
-          : undefined,
-        links: isOtherAddress
-          ? [
-              deleteLinksOfUser(user_id, 'verify_email'),
-              deleteLinksOfUser(user_id, 'change_email'),
-              deleteResetLinksOfUser(user_id),
-              ...resetPasswordLimits(email), // of guesses at this address before
-              ...mailTo(deps, user, 'email_changed_admin', { new_email: email }),
-              event('email.changed', { before: { email: user.email }, after: { email } }),
-            ]
-          : undefined,
-        verified: isNewlyVerified
-          ? [
-              markEmailVerified(user_id, email, at),
-              deleteLinksOfUser(user_id, 'verify_email'),
-              event('email.verified', { after: { email } }),
-            ]
-          : undefined,
+      {
+        in: deps.db.of(user_id),
+        lock: lockUser(user_id),
+        require: {
+          address: hasEmail(user_id, user.email),
+          role: caller.actor === 'cli' || (!isOtherAddress && !isNewlyVerified) ? undefined : hasRole(user_id, 'user'),
+        },
+        run: {
+          names: Object.keys(names).length === 0 ? undefined : setProfile(user_id, names, at),
+          attributes: attributesWrite(user_id, attributes, at),
+          changed: fields.length === 0 ? undefined : event('user.changed', { after: { fields } }),
+          email: isOtherAddress
+            ? replaceEmail(user_id, { from: user.email, to: email, verifiedAt: isVerified ? at : null }, at)
+            : undefined,
+          links: isOtherAddress
+            ? [
+                deleteLinksOfUser(user_id, 'verify_email'),
+                deleteLinksOfUser(user_id, 'change_email'),
+                deleteResetLinksOfUser(user_id),
+                ...resetPasswordLimits(email), // of guesses at this address before
+                ...mailTo(deps, user, 'email_changed_admin', { new_email: email }),
+                event('email.changed', { before: { email: user.email }, after: { email } }),
+              ]
+            : undefined,
+          verified: isNewlyVerified
+            ? [
+                markEmailVerified(user_id, email, at),
+                deleteLinksOfUser(user_id, 'verify_email'),
+                event('email.verified', { after: { email } }),
+              ]
+            : undefined,
+        },
       },
-    },
-    {
-      in: partOfHandle(deps.db, user.preferred_username ?? ''),
-      run: { released: handle === undefined ? undefined : releaseHandle(user_id, at, handle) },
-    },
-  );
+      {
+        in: partOfHandle(deps.db, user.preferred_username ?? ''),
+        run: { released: handle === undefined ? undefined : releaseHandle(user_id, at, handle) },
+      },
+    );
+  const done = await deps.claims.holding(user_id, claimsOfChange(deps, user.email, email), change);
   if (done.ok) return { after: await requireUser(deps, user_id), isChanged: true };
   if (done.failed === 'taken') throw takenHandle();
-  if (done.failed === 'email') throw takenField('email', { key: 'problem.email.taken' });
+  if (done.failed === 'email' || done.failed === 'claim') throw takenField('email', { key: 'problem.email.taken' });
   throw invalidState('changed');
 }
 

@@ -1,5 +1,6 @@
 import { refuseAgainstAdministrator } from '../../accounts/administrators.ts';
 import {
+  claimsOfChange,
   deleteLinksOfUser,
   deleteResetLinksOfUser,
   findScimUser,
@@ -103,42 +104,46 @@ async function applyDifference(
     auditEvent({ action, ...caller, target: user_id, ...states }, at).statement;
   const fields = [...Object.keys(profile), ...(provisioned === undefined ? [] : ['scim_name'])];
   const row = provisioned && { ...provisioned, user_name_key: userNameKey(provisioned.user_name) };
-  const done = await deps.db.of(user_id).change({
-    lock: lockUser(user_id),
-    require: { address: hasEmail(user_id, before.email), role: hasRole(user_id, 'user') },
-    run: {
-      provisioned:
-        row === undefined
-          ? undefined
-          : before.user_name === null
-            ? insertProvisioned({ user_id, ...row, created_by: null, created_at: at })
-            : updateProvisioned(user_id, row),
-      // Also where no column of the account is another one: its time of change is.
-      profile:
-        fields.length === 0
-          ? undefined
-          : [
-              ...setProfile(user_id, { locale: before.locale, ...profile }, at),
-              event('user.changed', { after: { fields } }),
-            ],
-      email:
-        email === undefined ? undefined : replaceEmail(user_id, { from: before.email, to: email, verifiedAt: at }, at),
-      links:
-        email === undefined
-          ? undefined
-          : [
-              deleteLinksOfUser(user_id, 'verify_email'),
-              deleteLinksOfUser(user_id, 'change_email'),
-              deleteResetLinksOfUser(user_id),
-              ...resetPasswordLimits(email), // of guesses at this address before
-              ...mailTo(deps, before, 'email_changed_admin', { new_email: email }),
-              event('email.changed', { before: { email: before.email }, after: { email } }),
-            ],
-    },
-  });
+  const change = () =>
+    deps.db.of(user_id).change({
+      lock: lockUser(user_id),
+      require: { address: hasEmail(user_id, before.email), role: hasRole(user_id, 'user') },
+      run: {
+        provisioned:
+          row === undefined
+            ? undefined
+            : before.user_name === null
+              ? insertProvisioned({ user_id, ...row, created_by: null, created_at: at })
+              : updateProvisioned(user_id, row),
+        // Also where no column of the account is another one: its time of change is.
+        profile:
+          fields.length === 0
+            ? undefined
+            : [
+                ...setProfile(user_id, { locale: before.locale, ...profile }, at),
+                event('user.changed', { after: { fields } }),
+              ],
+        email:
+          email === undefined
+            ? undefined
+            : replaceEmail(user_id, { from: before.email, to: email, verifiedAt: at }, at),
+        links:
+          email === undefined
+            ? undefined
+            : [
+                deleteLinksOfUser(user_id, 'verify_email'),
+                deleteLinksOfUser(user_id, 'change_email'),
+                deleteResetLinksOfUser(user_id),
+                ...resetPasswordLimits(email), // of guesses at this address before
+                ...mailTo(deps, before, 'email_changed_admin', { new_email: email }),
+                event('email.changed', { before: { email: before.email }, after: { email } }),
+              ],
+      },
+    });
+  const done = await deps.claims.holding(user_id, claimsOfChange(deps, before.email, email ?? before.email), change);
   if (done.ok) return;
   if (done.failed === 'provisioned') throw takenName();
-  if (done.failed === 'email') throw takenAddress();
+  if (done.failed === 'email' || done.failed === 'claim') throw takenAddress();
   await requireScimUser(deps, user_id);
   throw invalidState('changed');
 }

@@ -1,7 +1,7 @@
 import { isOpenLink, newLink, requireLink, spentLink } from '../../accounts/links.ts';
 import { limitRequestsBy, mayMailTo } from '../../accounts/mail-limits.ts';
 import {
-  claimOfEmail,
+  claimsOfChange,
   deleteLinksOfUser,
   deleteResetLinksOfUser,
   findUserByEmail,
@@ -162,9 +162,7 @@ export async function confirmAddress(deps: MailDeps & PlacementDeps, token: stri
     },
     at,
   );
-  const claims = isChange
-    ? { taken: [claimOfEmail(deps, link.email)], givenUp: [claimOfEmail(deps, session.email)] }
-    : {};
+  const claims = isChange ? claimsOfChange(deps, session.email, link.email) : {};
   const change = () =>
     deps.db.of(user_id).change({
       lock: lockUser(user_id),
