@@ -23,6 +23,7 @@ import { grants } from '../../src/oauth/grants/grants.ts';
 import { openIssuances } from '../../src/oauth/grants/issuances.ts';
 import { openKeyRing } from '../../src/oauth/signing-keys/key-ring.ts';
 import { ensureSigningKeys } from '../../src/oauth/signing-keys/signing-keys.ts';
+import { openClaims } from '../../src/platform/claims.ts';
 import { now, openTimekeeper } from '../../src/platform/clock.ts';
 import type { Db } from '../../src/platform/db/db.ts';
 import { migrate } from '../../src/platform/db/migrate.ts';
@@ -143,6 +144,7 @@ export async function openNode(store: VirtualStore, vault: Vault, clock: () => n
   const shared = {
     node: run_id,
     placement,
+    claims: openClaims({ db: store.direct, clock }, {}),
     config,
     clock,
     timekeeper,
