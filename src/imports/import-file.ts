@@ -1,5 +1,5 @@
 import { type ImportDeps, type ReadingDeps, readingDeps } from './deps.ts';
-import { openImportFile } from './files/read-file.ts';
+import { type ImportFile, openImportFile } from './files/read-file.ts';
 import { FileDamaged, type FileRecord } from './files/records.ts';
 import { type Import, importUsers, type Outcome } from './import-users.ts';
 import { type ExportReading, readExported, refusedReading } from './read-export.ts';
@@ -40,6 +40,19 @@ export async function importFile(
   onProgress: (progress: Progress) => void = () => undefined,
 ): Promise<Counts> {
   const file = await openImportFile(given.path, given.adapter.paths);
+  try {
+    return await importFrom(file, deps, given, onProgress);
+  } finally {
+    file.close();
+  }
+}
+
+async function importFrom(
+  file: ImportFile,
+  deps: ImportDeps,
+  given: FileImport,
+  onProgress: (progress: Progress) => void,
+): Promise<Counts> {
   const counts: Counts = { imported: 0, unchanged: 0, refused: 0, reduced: 0, reasons: {} };
   const report = await openReport(given.reportPath, counts.reasons);
   const next = batchesOf(file.records);

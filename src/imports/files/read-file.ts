@@ -15,6 +15,8 @@ export type ImportFile = {
   /** Bytes so far, of {@link ImportFile.bytes}. */
   readonly read: number;
   records: AsyncIterable<readonly FileRecord[]>;
+  /** Also of a file that was not read to its end. */
+  close(): void;
 };
 
 /**
@@ -36,6 +38,7 @@ export async function openImportFile(path: string, paths: readonly (readonly str
       return read;
     },
     records: recordsOf(bytes, paths),
+    close: () => void stream.destroy(),
   };
 }
 
