@@ -158,10 +158,14 @@ export const hasInvitedAdministrator = async (db: Db, user_id: UserId, now: numb
   return (await askAll(db, (part) => part.holds(hasInvited))).includes(true);
 };
 
-/** {@link endLinksGivenBy} in the other parts, before the change of the user: that a link ends is no harm if the change is refused. */
-export const endLinksGivenElsewhere = async (db: Db, user_id: UserId): Promise<void> => {
+/**
+ * {@link endLinksGivenBy} in the other parts, before the change of the user: that a link ends is no harm if the change is refused.
+ * @returns whether there were any.
+ */
+export const endLinksGivenElsewhere = async (db: Db, user_id: UserId): Promise<boolean> => {
   const others = db.parts.filter((part) => part !== db.of(user_id));
-  await Promise.all(others.map((part) => part.change({ run: { given: endLinksGivenBy(user_id) } })));
+  const ended = await Promise.all(others.map((part) => part.change({ run: { given: endLinksGivenBy(user_id) } })));
+  return ended.some(({ results }) => results.given.changes > 0);
 };
 
 /**

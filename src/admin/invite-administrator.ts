@@ -10,6 +10,7 @@ import { type Actor, auditEvent } from '../audit/audit.ts';
 import { createUser } from '../authentication/account-links/create-user.ts';
 import type { Deps } from '../authentication/deps.ts';
 import { now } from '../platform/clock.ts';
+import type { Db, Part } from '../platform/db/db.ts';
 import type { LimitDeps, StoreDeps } from '../platform/deps.ts';
 import { refusal } from '../platform/errors.ts';
 import { digest, newSecret } from '../platform/ids.ts';
@@ -31,19 +32,26 @@ export async function inviteAdministrator(
   const expires_at = at + invitationSeconds;
   const { statement } = auditEvent({ action: 'administrator.invited', actor, after: { expires_at } }, at);
   const link = insertLink({ token_hash: digest(token), purpose, expires_at }, at);
-  await deps.db.of(token).change({ run: { link, event: statement } });
+  await partOf(deps.db, purpose, token).change({ run: { link, event: statement } });
   return { url: `${deps.config.baseUrl}/invite/${token}`, expires_at };
 }
 
-export async function findInvitation(deps: StoreDeps, token: string): Promise<OneTimeLink | undefined> {
-  const link = await findOpenLink(
-    deps.db.of(token),
-    digest(token),
-    ['administrator', 'first_administrator'],
-    now(deps),
-  );
-  if (link?.purpose === 'first_administrator' && (await hasAdministrator(deps.db))) return undefined;
-  return link;
+const purposes = ['administrator', 'first_administrator'] as const;
+
+/** All links for the first administrator are in one part of the store, so that one of them is used. */
+const partOf = (db: Db, purpose: (typeof purposes)[number], token: string): Part =>
+  db.of(purpose === 'administrator' ? token : purpose);
+
+export async function findInvitation(
+  { db, clock }: StoreDeps,
+  token: string,
+): Promise<{ link: OneTimeLink; part: Part } | undefined> {
+  for (const part of new Set(purposes.map((purpose) => partOf(db, purpose, token)))) {
+    const link = await findOpenLink(part, digest(token), purposes, now({ clock }));
+    if (!link) continue;
+    return link.purpose === 'first_administrator' && (await hasAdministrator(db)) ? undefined : { link, part };
+  }
+  return undefined;
 }
 
 /** `address` is where the request came from. */
@@ -59,19 +67,22 @@ export async function acceptInvitation(
   token: string,
   { address, ...acceptance }: Acceptance,
 ): Promise<string> {
-  const link = await findInvitation(deps, token);
-  if (!link) throw spentInvitation();
+  const found = await findInvitation(deps, token);
+  if (!found) throw spentInvitation();
+  const { link, part } = found;
+  // Each start prints a link for the first administrator. Of several that are used at once one makes an account.
+  const others = deleteLinks('first_administrator');
   const account = { ...acceptance, role: 'admin', emailVerified: false } as const;
   return createUser(
     deps,
     account,
     { address },
     {
-      in: deps.db.of(token),
+      in: part,
       link,
-      lock: deleteLinks('first_administrator'), // so that on PostgreSQL the uses of several wait for each other
-      // Each start prints a link for the first administrator. Of several that are used at once one makes an account.
-      require: link.purpose === 'first_administrator' ? { first: noAdministrator } : {},
+      ...(link.purpose === 'first_administrator'
+        ? { require: { first: noAdministrator }, ends: others }
+        : { lock: others }),
       refusal: spentInvitation,
     },
   );

@@ -54,9 +54,10 @@ const longestAddress = 64;
 /**
  * Counts an event that anyone can cause any number of times. It does not go into the audit log, where every row stays for
  * ever: events with the same action, reason, account, detail and address within an hour are one row that counts. When an
- * hour has as many rows as the limit allows, further ones are counted in one more row for each action.
+ * hour has as many rows as the limit allows, further ones are counted in one more row for each action. A part of the store has its
+ * share of the limit.
  */
-export function unauthenticatedEvent(deps: Pick<Deps, 'clock' | 'config'>, event: UnauthenticatedEvent): Sql[] {
+export function unauthenticatedEvent(deps: Pick<Deps, 'db' | 'clock' | 'config'>, event: UnauthenticatedEvent): Sql[] {
   const at = now(deps);
   const hour = at - (at % hourSeconds);
   const { action, reason = null, target = null, detail = null } = event;
@@ -69,7 +70,7 @@ export function unauthenticatedEvent(deps: Pick<Deps, 'clock' | 'config'>, event
     { event_key, hour, action, reason, target, detail, address },
     { event_key: digest(JSON.stringify([hour, action])), hour, action, ...rest },
     at,
-    deps.config.limits.unauthenticatedEventsPerHour,
+    Math.ceil(deps.config.limits.unauthenticatedEventsPerHour / deps.db.parts.length),
   );
 }
 

@@ -65,10 +65,11 @@ export async function signOutUser(
   const sendsMail = await mayMailAbout(deps, 'signed_out', user_id, maxMailsAboutRevocations);
   const at = now(deps);
   const event = { action: 'user.signed_out', ...caller, target: user_id, reason: written ?? 'administrator' } as const;
-  await endLinksGivenElsewhere(deps.db, user_id);
+  const hasEnded = await endLinksGivenElsewhere(deps.db, user_id);
+  const access = hasActiveAccess(user_id, at, hasGrantToRevoke(user_id, at), hasGivenLinks(user_id));
   const done = await deps.db.of(user_id).change({
     lock: lockUser(user_id),
-    require: { access: hasActiveAccess(user_id, at, hasGrantToRevoke(user_id, at), hasGivenLinks(user_id)) },
+    require: { access: hasEnded ? undefined : access },
     run: {
       sessions: endSessionsOfUser(user_id, 'administrator', at),
       grants: revokeGrantsOfUser(user_id, 'administrator', at),
@@ -234,18 +235,17 @@ export async function resetFactors(
   const before = { totp: totp?.confirmed_at != null, backup_codes: codes.remaining, passkeys: passkeys.length };
   const at = now(deps);
   const event = { action: 'user.factors_reset', ...caller, target: user_id, reason: why, before } as const;
-  await endLinksGivenElsewhere(deps.db, user_id);
+  const hasEnded = await endLinksGivenElsewhere(deps.db, user_id);
+  const hasFactorsOrAccess = hasActiveAccess(
+    user_id,
+    at,
+    hasSecondFactor(user_id),
+    hasGrantToRevoke(user_id, at),
+    hasGivenLinks(user_id),
+  );
   const done = await deps.db.of(user_id).change({
     lock: lockUser(user_id),
-    require: {
-      any: hasActiveAccess(
-        user_id,
-        at,
-        hasSecondFactor(user_id),
-        hasGrantToRevoke(user_id, at),
-        hasGivenLinks(user_id),
-      ),
-    },
+    require: { access: hasEnded ? undefined : hasFactorsOrAccess },
     run: {
       totp: deleteTotp(user_id),
       backupCodes: deleteBackupCodes(user_id),

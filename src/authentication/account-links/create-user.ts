@@ -48,6 +48,8 @@ export type Permission = {
   giver?: { in: Part; lock: Sql; require: Requirements } | undefined;
   lock?: Sql;
   require?: Requirements;
+  /** Deletes links that end with this one; it was used if there is none of them any more. */
+  ends?: Sql;
   /** What else changes with the account. */
   also?: readonly Sql[];
   /** Of the username, for the person to whom the link was sent: they end. */
@@ -111,7 +113,10 @@ export async function createUser(
       in: permission?.in ?? part,
       lock: permission?.lock,
       require: permission?.require,
-      run: { link: permission && mayConflict(useOnce(permission.link)) },
+      run: {
+        link: permission && mayConflict(useOnce(permission.link)),
+        ends: permission?.ends && mustChange(permission.ends),
+      },
     },
     {
       in: part,
