@@ -76,7 +76,7 @@ export type Options = {
   ahead?: number;
   /** A store that was made at another time, in Unix seconds, by another version. */
   on?: FreshStore & { at: number };
-  /** In how many cells the store is, on PostgreSQL; otherwise as the whole run has it. */
+  /** In how many cells the store is, on PostgreSQL; a run in cells has all stores in as many. */
   cells?: number;
   /** Where hashing itself matters, or what happens meanwhile: the real one. */
   passwords?: PasswordHasher;
@@ -181,9 +181,10 @@ const withServer = (rest: SignetTestRest) => async (t: TestContext, engine: Engi
 
 async function configFor(
   t: TestContext,
-  { engine = 'sqlite', env = {}, beside, on, cells = cellCount }: Options,
+  { engine = 'sqlite', env = {}, beside, on, cells: wanted = 0 }: Options,
 ): Promise<Config> {
   const port = await freePort();
+  const cells = cellCount || wanted;
   const store = beside ? beside.deps.config : (on ?? (await freshStore(t, engine)));
   const config = readConfig({
     SIGNET_PORT: String(port),
