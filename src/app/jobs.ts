@@ -13,7 +13,7 @@ import { rotateDueKeys } from '../oauth/signing-keys/signing-keys.ts';
 import { expireGrants, purgeEndedGrants } from '../oauth/statements.ts';
 import { accessTokenSeconds } from '../oauth/token/access-token.ts';
 import { now } from '../platform/clock.ts';
-import { type OneDb, type Part, StoreUnavailable, storeReason } from '../platform/db/db.ts';
+import { type Db, type OneDb, type Part, StoreUnavailable, storeReason } from '../platform/db/db.ts';
 import { workIn } from '../platform/db/parts.ts';
 import { bringAttemptsForward } from '../platform/db/planned.ts';
 import { deleteExpired, partsWith } from '../platform/db/table-rows.ts';
@@ -101,12 +101,15 @@ async function purge(
 ): Promise<boolean> {
   // Where the clock is behind, what has expired here is still valid, and a row may be the only proof that it was used or revoked.
   const at = now(deps) - dangerousSkewSeconds;
-  let isDone = true;
-  for (const [one, kept, table] of some) {
-    const before = at - (typeof kept === 'number' ? kept : kept(deps));
-    const areEmpty = await workIn(table ? partsWith(deps.db, table) : deps.db.parts, async (part) => {
+  const inParts = some.flatMap((one) => partsOf(deps.db, one).map((part) => ({ part, one })));
+  // Each part by itself to the end, so that one that is away leaves nothing undone in the others.
+  const areDone = await workIn([...Map.groupBy(inParts, ({ part }) => part)], async ([part, purgesOfPart]) => {
+    let isDone = true;
+    for (const { one } of purgesOfPart) {
+      const [deleteSome, kept] = one;
+      const before = at - (typeof kept === 'number' ? kept : kept(deps));
       const slice = async (rows: number) => {
-        const { changes } = deps.timekeeper.isSettled() ? await one(part, before, rows) : { changes: 0 };
+        const { changes } = deps.timekeeper.isSettled() ? await deleteSome(part, before, rows) : { changes: 0 };
         onDeleted(changes);
         return changes;
       };
@@ -115,12 +118,14 @@ async function purge(
       // A slice of each, however little time there is: the first ones may always have something to delete.
       let isEmpty = await isOver();
       while (!isEmpty && !signal?.aborted) isEmpty = await isOver();
-      return isEmpty;
-    });
-    isDone &&= !areEmpty.includes(false);
-  }
-  return isDone;
+      isDone &&= isEmpty;
+    }
+    return isDone;
+  });
+  return !areDone.includes(false);
 }
+
+const partsOf = (db: Db, [, , table]: Purges[number]): readonly Part[] => (table ? partsWith(db, table) : db.parts);
 
 /** All purges at once, for an operator who does not want to wait for the jobs. @returns how many rows each has changed. */
 export async function purgeNow(deps: Deps): Promise<Record<PurgeName | 'purge codes', number>> {
@@ -150,7 +155,7 @@ const jobs = {
   'refresh keys': (deps) => deps.keys.refresh(), // after the rotation, so that its key set is published at once
   'refresh attributes': (deps) => deps.attributes.read(), // so that discovery names the claims of now, without the store
   'send mails': (deps) => deps.mail.deliver(),
-  'seal the audit log': (deps, signal) => deps.auditLog.seal(signal),
+  'seal the audit log': ({ auditLog, db }, signal) => auditLog.seal(signal, db.parts),
   'publish the audit checkpoint': (deps) => deps.auditLog.publishCheckpoint(),
   ...deliveryJobs,
 } satisfies Record<string, Job>;
@@ -272,13 +277,15 @@ const quickPeriodMs = 1000;
 export function startJobs(deps: Deps): StopJobs {
   const stopping = new AbortController();
   const logFailure = failureLog(deps);
-  const run = (names: readonly JobName[]) => runJobs(deps, names, logFailure, stopping.signal);
+  const run = (names: readonly JobName[], db: Db = deps.db) =>
+    runJobs({ ...deps, db }, names, logFailure, stopping.signal);
   const stops = [
     async () => stopping.abort(),
     every(periodMs, () => run(['record a heartbeat'])), // by itself: no mail server may delay it
     every(periodMs, () => run(slowJobs)),
     every(periodMs, () => runLongJobs(deps, stopping.signal, logFailure)),
-    every(quickPeriodMs, () => run(['seal the audit log'])),
+    // Each part by itself: one that is away, or whose chain has lost its end, is tried ever more rarely.
+    ...deps.db.parts.map((part) => every(quickPeriodMs, () => run(['seal the audit log'], part))),
     keepKeysFresh(deps, logFailure),
     // Not awaited: a sender gives each target a turn and skips those whose turn lasts; it waits when it is closed.
     every(quickPeriodMs, async () => {

@@ -40,9 +40,13 @@ export type ExpectedHead = Head & { part?: string | undefined };
  * @param onSeal statements to commit with the sealing of an event.
  */
 export function openAuditLog(deps: LogDeps, onSeal: OnSeal) {
-  const chains = deps.db.parts.map((db) =>
-    openChain({ ...deps, db, witness: deps.witness.of(db.schema) }, onSeal, nameOfPart(deps.db, db)),
+  const chainOf = new Map<Part, ReturnType<typeof openChain>>(
+    deps.db.parts.map((db) => [
+      db,
+      openChain({ ...deps, db, witness: deps.witness.of(db.schema) }, onSeal, nameOfPart(deps.db, db)),
+    ]),
   );
+  const chains = [...chainOf.values()];
   let verifying: Promise<LogReport> | undefined;
 
   return {
@@ -50,8 +54,9 @@ export function openAuditLog(deps: LogDeps, onSeal: OnSeal) {
     get isStopped() {
       return chains.some((chain) => chain.isStopped);
     },
-    /** @throws {AuditLogTampered} as the first chain that cannot be sealed. */
-    seal: async (signal?: AbortSignal): Promise<void> => void (await workIn(chains, (chain) => chain.seal(signal))),
+    /** The chains of these parts. @throws {AuditLogTampered} as the first of them that cannot be sealed. */
+    seal: async (signal?: AbortSignal, parts: readonly Part[] = deps.db.parts): Promise<void> =>
+      void (await workIn(parts, (part) => chainOf.get(part)!.seal(signal))),
     sealForReading: async (bounds?: SealBounds): Promise<void> =>
       void (await workIn(chains, (chain) => chain.sealForReading(bounds))),
     publishCheckpoint: async (): Promise<void> => void (await workIn(chains, (chain) => chain.publishCheckpoint())),
