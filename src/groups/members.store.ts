@@ -20,8 +20,9 @@ export type NewMember = RowOf<typeof Member>;
 /** Adds nothing if the group is deleted, the user unknown or in it already, or in as many as one may be. */
 export const insertMember = ({ group_id, user_id, provider, added_at }: NewMember, most: number): Sql =>
   sql`insert into group_members (group_id, user_id, provider, added_at)
-      select g.group_id, u.user_id, ${provider}, cast(${added_at} as bigint) from groups g, users u
-       where g.group_id = ${group_id} and g.deleted_at is null and u.user_id = ${user_id} and u.deleted_at is null
+      select g.group_id, u.user_id, ${provider}, cast(${added_at} as bigint)
+        from groups g join users u on u.user_id = ${user_id}
+       where g.group_id = ${group_id} and g.deleted_at is null and u.deleted_at is null
          and (select count(*) from group_members m where m.user_id = u.user_id) < ${most}
       on conflict (group_id, user_id) do nothing`;
 
@@ -135,6 +136,6 @@ export const deleteSomeMembers = (part: Part, group_id: GroupId, rows: number) =
 
 export const exportedMembers = exportedTable('group_members', {
   row: Member,
-  where: sql`exists (select 1 from groups g, users u where g.group_id = group_members.group_id and g.deleted_at is null
-                        and u.user_id = group_members.user_id and u.deleted_at is null)`,
+  where: sql`exists (select 1 from groups g join users u on u.user_id = group_members.user_id
+                     where g.group_id = group_members.group_id and g.deleted_at is null and u.deleted_at is null)`,
 });

@@ -18,7 +18,7 @@ import { connectionStatements, exceptionsIn, postgresMigrations, tableBelow } fr
 import { basic, verifier } from '../support/relying-party.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
-import { inTheWayOf } from '../support/sql-places.ts';
+import { inTheWayOf, withoutSchema } from '../support/sql-places.ts';
 import type { TestUser } from '../support/test-user.ts';
 import { acmeAt, startUpstream } from '../support/upstream.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
@@ -548,6 +548,10 @@ test('every answer of the server is what the document says, with the very exampl
       inTheWayOf(sql).map((problem) => `${problem}: ${sql.replaceAll(/\s+/g, ' ')}`),
     );
     assert.deepEqual(found, []);
+    assert.deepEqual(
+      all.filter(({ sql }) => withoutSchema(sql).length > 0),
+      [],
+    );
   });
 
   await t.test('docs/scaling.md lists what other databases of that protocol refuse, and nothing else', async () => {

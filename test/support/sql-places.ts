@@ -1,3 +1,4 @@
+import { createCellTexts } from '../../src/platform/db/cell-texts.ts';
 import { type Place, type TableName, tables } from '../../src/platform/db/tables.ts';
 import { type Node, nodesIn, parse } from './sql-constructs.ts';
 
@@ -17,6 +18,16 @@ export function inTheWayOf(sql: string): string[] {
       ...(isFilled && has(insert.returningList, 'SubLink') ? ['a subquery behind returning of insert … select'] : []),
     ];
   });
+}
+
+const textOf = createCellTexts('c0');
+
+/** @returns tables of cells that {@link createCellTexts} leaves without the name of a schema, as the second one of `from a, b`. */
+export function withoutSchema(sql: string): string[] {
+  const isOfCell = (name: unknown) => ['user', 'key', 'each'].includes(tables[name as TableName]?.place);
+  const ofCell = (text: string) => nodesIn(parse(text)).filter(({ node }) => isOfCell(node.relname));
+  if (ofCell(sql).length === 0) return [];
+  return ofCell(textOf(sql).sql).flatMap(({ node }) => (node.schemaname === 'c0' ? [] : [String(node.relname)]));
 }
 
 function placesInTheWay(statement: Node): string[] {
