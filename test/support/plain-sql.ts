@@ -1,4 +1,5 @@
 import type { BatchResult, Db, OneDb, Param, Part, Statement } from '../../src/platform/db/db.ts';
+import { allTables, type Place } from '../../src/platform/db/tables.ts';
 import { isIdOfUser } from '../../src/platform/ids.ts';
 
 /** The store for a test that looks at rows, or makes them, past the stores of the application: SQL with `$1 … $n`. */
@@ -6,18 +7,33 @@ export function plain(db: Part | Db) {
   return 'parts' in db && db.parts.length > 1 ? inAllParts(db) : inOnePart(db as Part);
 }
 
-/** What each part answers, one after the other; the sum of counts. A row is inserted where its user is, or is shared. */
+const ofCells: readonly Place[] = ['user', 'key', 'each'];
+const inCells = new RegExp(
+  String.raw`\b(?:from|join|into|update)\s+(?:${allTables
+    .filter(([, { place }]) => ofCells.includes(place))
+    .map(([name]) => name)
+    .join('|')})\b`,
+);
+
+/**
+ * What each part with rows of its own answers, one after the other; the sum of counts. A row is inserted where its user is; whatever
+ * is about no table of the cells is about the first part.
+ */
 function inAllParts(db: Db): ReturnType<typeof inOnePart> {
   const parts = db.parts.map(inOnePart);
+  const [home] = parts as [ReturnType<typeof inOnePart>];
+  const partsOf = (sql: string) => (inCells.test(sql) ? parts : [home]);
   const all = async <Row>(sql: string, params?: readonly Param[]) =>
-    (await Promise.all(parts.map((part) => part.all<Row>(sql, params)))).flat();
+    (await Promise.all(partsOf(sql).map((part) => part.all<Row>(sql, params)))).flat();
   const partOf = (params: readonly Param[] = []): number => {
     const id = params.find((param): param is string => typeof param === 'string' && isIdOfUser(param));
     return id === undefined ? 0 : db.parts.indexOf(db.of(id) as OneDb);
   };
   const run = async (sql: string, params?: readonly Param[]): Promise<BatchResult> => {
+    const asked = partsOf(sql);
+    if (asked.length === 1) return home.run(sql, params);
     if (/^\s*insert/.test(sql)) return parts[partOf(params)]!.run(sql, params);
-    const results = await Promise.all(parts.map((part) => part.run(sql, params).catch(nothingThere)));
+    const results = await Promise.all(asked.map((part) => part.run(sql, params).catch(nothingThere)));
     return {
       changes: results.reduce((sum, { changes }) => sum + changes, 0),
       rows: results.flatMap(({ rows }) => rows),
@@ -28,12 +44,13 @@ function inAllParts(db: Db): ReturnType<typeof inOnePart> {
     async get<Row>(sql: string, params?: readonly Param[]) {
       const rows = await all<Record<string, unknown>>(sql, params);
       const isCount = /^\s*select (?:count|sum)\(/.test(sql);
-      if (!isCount) return rows[0] as Row | undefined;
+      if (!isCount || rows.length === 1) return rows[0] as Row | undefined;
       const [name = ''] = Object.keys(rows[0] ?? {});
       return { [name]: rows.reduce((sum, row) => sum + Number(row[name] ?? 0), 0) } as Row;
     },
     run,
     async batch(statements) {
+      if (statements.every(({ sql }) => !inCells.test(sql))) return home.batch(statements);
       const results: BatchResult[] = [];
       for (const { sql, params } of statements) results.push(await run(sql, params));
       return results;
