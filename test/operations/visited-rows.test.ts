@@ -166,7 +166,7 @@ test('no read of a page or an operation looks at more rows when a user, a client
   await admin.browser.postJson(`/v1/admin${userPage}/disable`, { reason: 'Stolen.' });
   assert.ok(reads.size > 200, `${reads.size} reads`);
 
-  const visited = await visitedRows(signet.deps.db, [...reads.values()]);
+  const visited = await visitedRows([...reads.values()]);
   assert.deepEqual(
     visited.filter((one) => one.rows > Math.max(bound, counted(one.sql))),
     [],

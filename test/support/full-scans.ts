@@ -1,4 +1,4 @@
-import type { OneDb } from '../../src/platform/db/db.ts';
+import type { Db, OneDb } from '../../src/platform/db/db.ts';
 import { combinedForm, typesOf } from '../../src/platform/db/postgres-combiner.ts';
 import type { Statement } from '../../src/platform/db/sql.ts';
 import { plain } from './plain-sql.ts';
@@ -54,8 +54,13 @@ const fewRows = new Set([
 ]);
 
 /** @returns the statements that are made from now on, each once, as they are added. */
-export function watchStatements(db: OneDb): ReadonlyMap<string, Statement> {
+export function watchStatements(db: Db): ReadonlyMap<string, Statement> {
   const statements = new Map<string, Statement>();
+  for (const part of db.parts) watchPart(part, statements);
+  return statements;
+}
+
+function watchPart(db: OneDb, statements: Map<string, Statement>): void {
   const { query, commit } = db;
   const note = ({ sql, params, key }: Statement) => {
     if (/^\s*(select|with|insert|update|delete)\b/.test(sql)) statements.set(sql, { sql, params, key });
@@ -71,15 +76,14 @@ export function watchStatements(db: OneDb): ReadonlyMap<string, Statement> {
     },
   };
   Object.assign(db, watched);
-  return statements;
 }
 
 /**
- * How the engine would run each statement in a large store.
+ * How the engine would run each statement in a large store. The first part has all tables.
  * @returns those that read a table that grows from end to end, or sort any number of its rows.
  */
-export const fullScansOf = (db: OneDb, statements: readonly Statement[]): Promise<string[]> =>
-  db.engine === 'sqlite' ? fullScansInSqlite(db, statements) : fullScansInPostgres(db, statements);
+export const fullScansOf = ({ parts: [db] }: Db, statements: readonly Statement[]): Promise<string[]> =>
+  db!.engine === 'sqlite' ? fullScansInSqlite(db!, statements) : fullScansInPostgres(db!, statements);
 
 type PlanStep = { id: number; parent: number; detail: string };
 
@@ -144,13 +148,12 @@ type PlanNode = {
 /** The settings of our connections forbid what would be quicker while a table is small, so these are the plans for a large one. */
 async function fullScansInPostgres(db: OneDb, statements: readonly Statement[]): Promise<string[]> {
   const asSent = statements.flatMap((statement) => [statement, ...combinedOf(statement)]);
-  const explained = await plain(db).batch(
-    asSent.map(({ sql, params }) => ({ sql: `explain (format json) ${sql}`, params })),
-  );
-  return asSent.flatMap(({ sql }, place) => {
-    const [row] = explained[place]!.rows as { 'QUERY PLAN': { Plan: PlanNode }[] }[];
-    return fullScansBelow(row!['QUERY PLAN'][0]!.Plan, false).map((scan) => `${scan}: ${sql}`);
-  });
+  const problems: string[] = [];
+  for (const { sql, params } of asSent) {
+    const row = await plain(db).get<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(`explain (format json) ${sql}`, params);
+    problems.push(...fullScansBelow(row!['QUERY PLAN'][0]!.Plan, false).map((scan) => `${scan}: ${sql}`));
+  }
+  return problems;
 }
 
 /** The statement as it is sent for several requests at once. */

@@ -30,9 +30,14 @@ function inAllParts(db: Db): ReturnType<typeof inOnePart> {
     return id === undefined ? 0 : db.parts.indexOf(db.of(id) as OneDb);
   };
   const run = async (sql: string, params?: readonly Param[]): Promise<BatchResult> => {
+    const [, analyzed] = /^analyze (\w+)$/.exec(sql) ?? [];
+    if (analyzed) {
+      const names = db.parts.map(({ schema }) => `${schema ?? 'public'}.${analyzed}`);
+      return home.run(`analyze ${names.join(', ')}`);
+    }
     const asked = partsOf(sql);
     if (asked.length === 1) return home.run(sql, params);
-    if (/^\s*insert/.test(sql)) return parts[partOf(params)]!.run(sql, params);
+    if (/^\s*(?:with .*)?insert/s.test(sql)) return parts[partOf(params)]!.run(sql, params);
     const results = await Promise.all(asked.map((part) => part.run(sql, params).catch(nothingThere)));
     return {
       changes: results.reduce((sum, { changes }) => sum + changes, 0),

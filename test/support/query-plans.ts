@@ -1,12 +1,17 @@
-import type { OneDb } from '../../src/platform/db/db.ts';
+import type { Db, OneDb } from '../../src/platform/db/db.ts';
 import type { Statement } from '../../src/platform/db/sql.ts';
 
 /**
  * Notes how the database would run each query that matches.
  * @returns the plans, as they are added, each with its query; and how to stop.
  */
-export function watchPlans(db: OneDb, match: RegExp): { plans: string[]; stop(): void } {
+export function watchPlans(db: Db, match: RegExp): { plans: string[]; stop(): void } {
   const plans: string[] = [];
+  const stops = db.parts.map((part) => watchPart(part, match, plans));
+  return { plans, stop: () => stops.forEach((stop) => void stop()) };
+}
+
+function watchPart(db: OneDb, match: RegExp, plans: string[]): () => void {
   const { query } = db;
   const explain = (statement: Statement) => ({
     ...statement,
@@ -17,5 +22,5 @@ export function watchPlans(db: OneDb, match: RegExp): { plans: string[]; stop():
     return query(statement);
   };
   Object.assign(db, { query: watched });
-  return { plans, stop: () => void Object.assign(db, { query }) };
+  return () => void Object.assign(db, { query });
 }

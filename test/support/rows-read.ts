@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import pg from 'pg';
 import type { Deps } from '../../src/oauth/deps.ts';
+import { createCellTexts } from '../../src/platform/db/cell-texts.ts';
 import type { OneDb, Statement } from '../../src/platform/db/db.ts';
 import { plannerSettings } from '../../src/platform/db/postgres-lane.ts';
 import { rowsBelow } from './visited-rows.ts';
@@ -37,19 +38,22 @@ export async function watchRowsRead(
     });
     return last;
   };
-  const [part] = db.parts;
-  const { query, commit } = part!;
-  const watched: Pick<OneDb, 'query' | 'commit'> = {
-    async query(statement) {
-      await measure([statement]);
-      return query(statement);
-    },
-    async commit(steps) {
-      await measure(steps);
-      return commit(steps);
-    },
-  };
-  Object.assign(part!, watched);
-  t.after(() => Object.assign(part!, { query, commit }));
+  for (const part of db.parts) {
+    const { query, commit } = part;
+    const textOf = createCellTexts(part.schema);
+    const inPart = ({ sql, ...rest }: Statement) => ({ ...rest, sql: textOf(sql).sql });
+    const watched: Pick<OneDb, 'query' | 'commit'> = {
+      async query(statement) {
+        await measure([inPart(statement)]);
+        return query(statement);
+      },
+      async commit(steps) {
+        await measure(steps.map(inPart));
+        return commit(steps);
+      },
+    };
+    Object.assign(part, watched);
+    t.after(() => Object.assign(part, { query, commit }));
+  }
   return read;
 }

@@ -1,20 +1,25 @@
-import type { OneDb } from '../../src/platform/db/db.ts';
+import type { Db, Part } from '../../src/platform/db/db.ts';
 import type { Statement } from '../../src/platform/db/sql.ts';
 import { combinedOf } from './full-scans.ts';
 import { plain } from './plain-sql.ts';
 
+type Read = Statement & { part: Part };
+
 const isRead = ({ sql }: Statement) => /^\s*(select|with)\b/.test(sql) && !/\b(insert|update|delete)\s/.test(sql);
 
 /** @returns the reads that are made from now on, each with its values, as they are added. */
-export function watchReads(db: OneDb): ReadonlyMap<string, Statement> {
-  const reads = new Map<string, Statement>();
-  const { query } = db;
-  const watched: typeof query = (statement) => {
-    const { sql, params, key } = statement;
-    if (isRead(statement)) reads.set(JSON.stringify([sql, params], withBigints), { sql, params, key });
-    return query(statement);
-  };
-  Object.assign(db, { query: watched });
+export function watchReads(db: Db): ReadonlyMap<string, Read> {
+  const reads = new Map<string, Read>();
+  for (const [place, part] of db.parts.entries()) {
+    const { query } = part;
+    const watched: typeof query = (statement) => {
+      const { sql, params, key } = statement;
+      const read = { sql, params, key, part };
+      if (isRead(statement)) reads.set(JSON.stringify([place, sql, params], withBigints), read);
+      return query(statement);
+    };
+    Object.assign(part, { query: watched });
+  }
   return reads;
 }
 
@@ -31,11 +36,11 @@ export type PlanNode = {
 };
 
 /** How many rows PostgreSQL looks at for each read, as it is made alone and for several requests at once. SQLite counts none. */
-export async function visitedRows(db: OneDb, reads: readonly Statement[]): Promise<{ sql: string; rows: number }[]> {
-  const asSent = reads.flatMap((read) => [read, ...combinedOf(read)]);
+export async function visitedRows(reads: readonly Read[]): Promise<{ sql: string; rows: number }[]> {
+  const asSent = reads.flatMap((read) => [read, ...combinedOf(read).map((one) => ({ ...one, part: read.part }))]);
   return Promise.all(
-    asSent.map(async ({ sql, params }) => {
-      const [row] = await plain(db).all<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
+    asSent.map(async ({ sql, params, part }) => {
+      const [row] = await plain(part).all<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
         `explain (analyze, timing off, format json) ${sql}`,
         params,
       );
