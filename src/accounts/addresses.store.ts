@@ -1,4 +1,4 @@
-import type { Claim, IsHeld } from '../platform/claims.ts';
+import type { Claim, Claimed, ClaimKind } from '../platform/claims.ts';
 import type { Db, Part } from '../platform/db/db.ts';
 import { id, row, text } from '../platform/db/rows.ts';
 import { oneOf, type Sql, sql } from '../platform/db/sql.ts';
@@ -21,7 +21,7 @@ export const claimOfEmail = (deps: Pick<Deps, 'db' | 'placement'>, email: string
 });
 
 /** What a user claims and gives up who changes from one address to another. */
-export const claimsOfChange = (deps: Pick<Deps, 'db' | 'placement'>, from: string, to: string) =>
+export const claimsOfChange = (deps: Pick<Deps, 'db' | 'placement'>, from: string, to: string): Claimed =>
   emailKey(from) === emailKey(to) ? {} : { taken: [claimOfEmail(deps, to)], givenUp: [claimOfEmail(deps, from)] };
 
 /**
@@ -35,15 +35,16 @@ export const ifFree = ({ db }: Pick<Deps, 'db'>, email: string, owner: User | un
   return owner === undefined ? { free: always, taken: never } : { free: never, taken: always };
 };
 
-/** See {@link openClaims}. @param key of an address. */
-export const holdsEmail =
-  (db: Db): IsHeld =>
-  (user_id, key) =>
+/** See {@link openClaims}: of the key of an address. */
+export const emailClaims = (db: Db): ClaimKind => ({
+  isKept: true,
+  isHeld: (user_id, key) =>
     db
       .of(user_id)
       .holds(
         sql`exists (select 1 from users where user_id = ${user_id} and email_key = ${key} and deleted_at is null)`,
-      );
+      ),
+});
 
 /** The account of an address: of two that are one mailbox, the one that is spelled so; else the one that has the key. */
 export const findUserByEmail = async (deps: AddressDeps, email: string): Promise<User | undefined> => {

@@ -1,11 +1,12 @@
+import type { Claim, Claimed, ClaimKind } from '../platform/claims.ts';
 import { mayConflict } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
 import { exportedTable } from '../platform/db/exported-table.ts';
 import { askAll, askOfEach, mergeAll, sumOfAll } from '../platform/db/parts.ts';
 import { flag, id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { oneOf, raw, sql } from '../platform/db/sql.ts';
-import type { UserId } from '../platform/ids.ts';
-import { oldestFirst, User } from './store.ts';
+import { digest, type UserId } from '../platform/ids.ts';
+import { findUser, oldestFirst, User } from './store.ts';
 
 /** The table `scim_users`. */
 const Provisioned = row('scim_users', {
@@ -71,6 +72,30 @@ const Id = row('scim_users', { user_id: id<UserId>() });
 
 export const idsByUserName = async (db: Db, key: string) =>
   (await askAll(db, (part) => part.all(Id, sql`select user_id from scim_users where user_name_key = ${key}`))).flat();
+
+/** It is one user's in all parts of the store. @param key of a user name. */
+export const claimOfUserName = (db: Db, key: string): Claim => {
+  const claim = `user_name:${digest(key)}`;
+  return { part: db.of(claim), key: claim };
+};
+
+/** Of a user who has another name from now on. @param from the keys of both; undefined: none. */
+export const claimsOfUserNames = (db: Db, from: string | undefined, to: string | undefined): Claimed =>
+  from === to
+    ? {}
+    : {
+        taken: to === undefined ? [] : [claimOfUserName(db, to)],
+        givenUp: from === undefined ? [] : [claimOfUserName(db, from)],
+      };
+
+/** See {@link openClaims}: of the digest of a key. */
+export const userNameClaims = (db: Db): ClaimKind => ({
+  isKept: true,
+  isHeld: async (user_id, of) => {
+    const [user, provisioned] = await Promise.all([findUser(db, user_id), findProvisioned(db, user_id)]);
+    return user !== undefined && provisioned !== undefined && digest(provisioned.user_name_key) === of;
+  },
+});
 
 /** It is the directory that keeps them apart. */
 export const idsByExternalId = async (db: Db, external_id: string, limit: number) => {

@@ -6,8 +6,8 @@ export {
   type AddressDeps,
   claimOfEmail,
   claimsOfChange,
+  emailClaims,
   findUserByEmail,
-  holdsEmail,
   ifFree,
   partOfEmail,
   usersOfAddresses,
@@ -60,6 +60,8 @@ export {
   insertPicture,
 } from './pictures.store.ts';
 export {
+  claimOfUserName,
+  claimsOfUserNames,
   countScimUsers,
   exportedProvisioned,
   findProvisioned,
@@ -72,6 +74,7 @@ export {
   type Provisioned,
   type ScimUser,
   updateProvisioned,
+  userNameClaims,
 } from './provisioned.store.ts';
 export { namesOfUsers } from './search.store.ts';
 export {

@@ -1,12 +1,12 @@
 import pino, { type Logger } from 'pino';
-import { holdsEmail } from '../accounts/statements.ts';
+import { emailClaims, userNameClaims } from '../accounts/statements.ts';
 import { openApis } from '../apis/register.ts';
 import { openAttributes } from '../attributes/register.ts';
 import { openAuditLog } from '../audit/audit-log.ts';
 import { openWitnesses } from '../audit/witness.ts';
 import { openPasswordHasher, type PasswordHasher } from '../authentication/credentials/password-hash.ts';
 import { openProviders } from '../authentication/credentials/provider-register.ts';
-import { holdsIdentity } from '../authentication/statements.ts';
+import { identityClaims } from '../authentication/statements.ts';
 import { openFailureRecorder } from '../clients/failures.ts';
 import { clientDirectory } from '../clients/find-clients.ts';
 import { openMetadataDocuments } from '../clients/from-outside/metadata-documents.ts';
@@ -132,7 +132,10 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       keySets: openKeySets({ outbound, clock }),
       vault,
       placement,
-      claims: openClaims({ db, clock }, { email: holdsEmail(db), identity: holdsIdentity(db) }),
+      claims: openClaims(
+        { db, clock },
+        { email: emailClaims(db), identity: identityClaims(db), user_name: userNameClaims(db) },
+      ),
       keys,
       passwords,
       mail,

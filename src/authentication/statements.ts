@@ -5,7 +5,7 @@
 export { type Factors, factorsOf, hasSecondFactor } from './credentials/factors.store.ts';
 export {
   deleteIdentitiesOfUser,
-  holdsIdentity,
+  identityClaims,
   insertIdentity,
   listIdentities,
 } from './credentials/identities.store.ts';

@@ -93,7 +93,7 @@ test('what is cut off between the claim and the change is settled by a job, and 
   });
   assert.equal((await changeAddress(signet, ada, email)).status, 503);
   stop();
-  assert.equal((await claimsIn(signet)).length, 1);
+  assert.notDeepEqual(await claimsIn(signet), []);
   await assert.rejects(signet.newUser({ email }), 'the claim is younger than the act may last');
   signet.clock.advance(60);
   await signet.runJobs();

@@ -77,7 +77,7 @@ export async function editUser(
   const { preferred_username: handle } = names;
   const event = (action: AuditAction, states: object) =>
     auditEvent({ action, ...caller, target: user_id, reason, ...states }, at).statement;
-  const change = () =>
+  const done = await deps.claims.holding(user_id, claimsOfChange(deps, user.email, email), (claim) =>
     inOrder(
       {
         in: partOfHandle(deps.db, handle ?? user.preferred_username ?? ''),
@@ -91,6 +91,7 @@ export async function editUser(
           role: caller.actor === 'cli' || (!isOtherAddress && !isNewlyVerified) ? undefined : hasRole(user_id, 'user'),
         },
         run: {
+          claim,
           names: Object.keys(names).length === 0 ? undefined : setProfile(user_id, names, at),
           attributes: attributesWrite(user_id, attributes, at),
           changed: fields.length === 0 ? undefined : event('user.changed', { after: { fields } }),
@@ -120,8 +121,8 @@ export async function editUser(
         in: partOfHandle(deps.db, user.preferred_username ?? ''),
         run: { released: handle === undefined ? undefined : releaseHandle(user_id, at, handle) },
       },
-    );
-  const done = await deps.claims.holding(user_id, claimsOfChange(deps, user.email, email), change);
+    ),
+  );
   if (done.ok) return { after: await requireUser(deps, user_id), isChanged: true };
   if (done.failed === 'taken') throw takenHandle();
   if (done.failed === 'email' || done.failed === 'claim') throw takenField('email', { key: 'problem.email.taken' });

@@ -1,5 +1,5 @@
 import { isAddressed } from '../../accounts/statements.ts';
-import type { Claim, IsHeld } from '../../platform/claims.ts';
+import type { Claim, ClaimKind } from '../../platform/claims.ts';
 import type { Db, Part } from '../../platform/db/db.ts';
 import { compareText, findInAll, mergeAll } from '../../platform/db/parts.ts';
 import { flag, id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
@@ -38,11 +38,12 @@ export const claimOfIdentity = (db: Db, issuer: string, subject: string): Claim 
   return { part: db.of(key), key };
 };
 
-/** See {@link openClaims}. */
-export const holdsIdentity =
-  (db: Db): IsHeld =>
-  async (user_id, key) =>
-    (await listIdentities(db, user_id)).some(({ issuer, subject }) => identityKey(issuer, subject) === key);
+/** See {@link openClaims}: of {@link identityKey}. */
+export const identityClaims = (db: Db): ClaimKind => ({
+  isKept: true,
+  isHeld: async (user_id, key) =>
+    (await listIdentities(db, user_id)).some(({ issuer, subject }) => identityKey(issuer, subject) === key),
+});
 
 /** By its claim; of one without a claim, as an import has made it, every part is asked. */
 export async function findIdentity(

@@ -3,7 +3,7 @@ import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict, mustChange } from '../../platform/db/change.ts';
 import type { MailDeps, PlacementDeps } from '../../platform/deps.ts';
-import { notFound, refusal } from '../../platform/errors.ts';
+import { invalidState, notFound, refusal } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
 import {
   claimOfIdentity,
@@ -59,7 +59,8 @@ export async function linkIdentity(
     address,
   } as const;
   const identity = { issuer, subject, user_id, provider: provider.id, email: email ?? null };
-  const change = () =>
+  const claims = { taken: [claimOfIdentity(deps.db, issuer, subject)] };
+  await deps.claims.holding(user_id, claims, (claim) =>
     deps.db.of(user_id).change({
       lock: lockUser(user_id),
       require: {
@@ -67,12 +68,13 @@ export async function linkIdentity(
         user: byEmail === undefined ? mayLink(user_id, issuer) : mayLinkByEmail(user_id, issuer, byEmail),
       },
       run: {
+        claim,
         identity: mayConflict(insertIdentity(identity, at)),
         mails: mailTo(deps, user, 'provider_linked', { provider: provider.label, email: email ?? subject }),
         event: auditEvent(event, at).statement,
       },
-    });
-  await deps.claims.holding(user_id, { taken: [claimOfIdentity(deps.db, issuer, subject)] }, change);
+    }),
+  );
   // Also if it was refused, the identity may have been linked with the same user meanwhile.
   return (await findIdentity(deps, issuer, subject))?.user_id === user_id;
 }
@@ -129,7 +131,8 @@ export async function unlinkIdentity(
   const { issuer, subject } = identity;
   const opens = configured.ofIssuer(issuer) !== undefined;
   let failed: string | undefined;
-  const change = async () => {
+  const claims = { givenUp: [claimOfIdentity(deps.db, issuer, subject)] };
+  await deps.claims.holding(user_id, claims, async (claim) => {
     failed = await changeOwnAccount(deps, owner, {
       action: 'identity.unlinked',
       before: { provider: provider_id, issuer, subject },
@@ -138,16 +141,17 @@ export async function unlinkIdentity(
       // An identity whose issuer is no longer configured is no way to sign in, so it may always be removed.
       require: { anotherMethod: opens ? hasAnotherSignInMethod(deps.config, user_id) : undefined },
       run: {
+        claim,
         identity: mustChange(deleteIdentity(user_id, issuer)),
         pendingSignIns: deletePendingSignInsOfUser(user_id),
       },
     });
     return { ok: failed === undefined };
-  };
-  await deps.claims.holding(user_id, { givenUp: [claimOfIdentity(deps.db, issuer, subject)] }, change);
+  });
   if (!failed) return;
   const isThere = (await listIdentities(deps.db, user_id)).some((one) => one.issuer === issuer);
   if (!isThere) throw notFound();
+  if (failed === 'claim') throw invalidState('changed');
   throw refusal(
     'invalid_state',
     { key: 'federation.last_sign_in_method' },

@@ -151,9 +151,10 @@ async function createFederatedUser(
   const user = insertUser({ user_id, email, email_verified_at: at, name, picture, locale, role }, at);
   const unclaimed = await deps.claims.unclaimed(claimOfEmail(deps, email));
   const claims = { taken: [claimOfIdentity(deps.db, issuer, subject)] };
-  const done = await deps.claims.holding(user_id, claims, () =>
+  const done = await deps.claims.holding(user_id, claims, (claim) =>
     deps.db.of(user_id).change({
       run: {
+        claim,
         user: [...user, ...unclaimed],
         identity: mayConflict(insertIdentity(identity, at)),
         event: auditEvent(event, at).statement,

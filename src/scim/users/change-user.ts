@@ -1,6 +1,7 @@
 import { refuseAgainstAdministrator } from '../../accounts/administrators.ts';
 import {
   claimsOfChange,
+  claimsOfUserNames,
   deleteLinksOfUser,
   deleteResetLinksOfUser,
   findScimUser,
@@ -21,6 +22,7 @@ import type { AuditAction } from '../../audit/actions.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { resetPasswordLimits } from '../../authentication/passwords/password-limits.ts';
 import type { Deps } from '../../oauth/deps.ts';
+import { allOfClaimed } from '../../platform/claims.ts';
 import { now } from '../../platform/clock.ts';
 import { accessDenied, invalidState, notFound, RequestError } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
@@ -104,11 +106,21 @@ async function applyDifference(
     auditEvent({ action, ...caller, target: user_id, ...states }, at).statement;
   const fields = [...Object.keys(profile), ...(provisioned === undefined ? [] : ['scim_name'])];
   const row = provisioned && { ...provisioned, user_name_key: userNameKey(provisioned.user_name) };
-  const change = () =>
+  const names =
+    row === undefined
+      ? {}
+      : claimsOfUserNames(
+          deps.db,
+          before.user_name === null ? undefined : userNameKey(before.user_name),
+          row.user_name_key,
+        );
+  const claims = allOfClaimed(names, claimsOfChange(deps, before.email, email ?? before.email));
+  const done = await deps.claims.holding(user_id, claims, (claim) =>
     deps.db.of(user_id).change({
       lock: lockUser(user_id),
       require: { address: hasEmail(user_id, before.email), role: hasRole(user_id, 'user') },
       run: {
+        claim,
         provisioned:
           row === undefined
             ? undefined
@@ -139,10 +151,11 @@ async function applyDifference(
                 event('email.changed', { before: { email: before.email }, after: { email } }),
               ],
       },
-    });
-  const done = await deps.claims.holding(user_id, claimsOfChange(deps, before.email, email ?? before.email), change);
+    }),
+  );
   if (done.ok) return;
-  if (done.failed === 'provisioned') throw takenName();
+  const isTakenName = 'claim' in done && names.taken?.some((one) => one === done.claim);
+  if (done.failed === 'provisioned' || isTakenName) throw takenName();
   if (done.failed === 'email' || done.failed === 'claim') throw takenAddress();
   await requireScimUser(deps, user_id);
   throw invalidState('changed');

@@ -1,6 +1,7 @@
 import {
   type AddressDeps,
   claimOfEmail,
+  claimOfUserName,
   findUserByEmail,
   insertProvisioned,
   insertUser,
@@ -39,29 +40,34 @@ export async function createScimUser(
   const role = 'user';
   const event = auditEvent({ action: 'user.created', ...caller, target: user_id, after: { role } }, at);
   const unclaimed = await deps.claims.unclaimed(claimOfEmail(deps, email));
-  const done = await partOfEmail(deps, email).change({
-    run: {
-      user: [...insertUser({ user_id, email, email_verified_at: at, name, locale, role }, at), ...unclaimed],
-      profile: setProfile(user_id, profile, at),
-      provisioned: insertProvisioned({
-        user_id,
-        user_name: userName,
-        user_name_key: userNameKey(userName),
-        external_id: externalId,
-        email_primary: isPrimary,
-        created_by: caller.actor.slice('service:'.length),
-        created_at: at,
-      }),
-      event: event.statement,
-      disabled:
-        active === false
-          ? [
-              setDisabled(user_id, true, at),
-              auditEvent({ action: 'user.disabled', ...caller, target: user_id, reason: inactive }, at).statement,
-            ]
-          : undefined,
-    },
-  });
+  const user_name_key = userNameKey(userName);
+  const claims = { taken: [claimOfUserName(deps.db, user_name_key)] };
+  const done = await deps.claims.holding(user_id, claims, (claim) =>
+    partOfEmail(deps, email).change({
+      run: {
+        claim,
+        user: [...insertUser({ user_id, email, email_verified_at: at, name, locale, role }, at), ...unclaimed],
+        profile: setProfile(user_id, profile, at),
+        provisioned: insertProvisioned({
+          user_id,
+          user_name: userName,
+          user_name_key,
+          external_id: externalId,
+          email_primary: isPrimary,
+          created_by: caller.actor.slice('service:'.length),
+          created_at: at,
+        }),
+        event: event.statement,
+        disabled:
+          active === false
+            ? [
+                setDisabled(user_id, true, at),
+                auditEvent({ action: 'user.disabled', ...caller, target: user_id, reason: inactive }, at).statement,
+              ]
+            : undefined,
+      },
+    }),
+  );
   if (done.ok) return user_id;
   throw done.failed === 'user' ? takenAddress() : takenName();
 }

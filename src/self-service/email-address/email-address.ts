@@ -163,7 +163,7 @@ export async function confirmAddress(deps: MailDeps & PlacementDeps, token: stri
     at,
   );
   const claims = isChange ? claimsOfChange(deps, session.email, link.email) : {};
-  const change = () =>
+  const done = await deps.claims.holding(user_id, claims, (claim) =>
     deps.db.of(user_id).change({
       lock: lockUser(user_id),
       require: {
@@ -171,6 +171,7 @@ export async function confirmAddress(deps: MailDeps & PlacementDeps, token: stri
         address: isReachableAt(user_id, isChange ? session.email : link.email),
       },
       run: {
+        claim,
         link: mayConflict(useOnce(link)),
         user: isChange
           ? replaceEmail(user_id, { from: session.email, to: link.email, verifiedAt: at }, at)
@@ -178,8 +179,8 @@ export async function confirmAddress(deps: MailDeps & PlacementDeps, token: stri
         ended: isChange ? endOldAddress(deps, { session, caller }, link) : [],
         event: statement,
       },
-    });
-  const done = await deps.claims.holding(user_id, claims, change);
+    }),
+  );
   if (done.ok) return link.purpose;
   if (done.failed === 'session') throw await sessionRefusal(deps, session);
   if (!isChange || !(await isOpenLink(deps, token, purposes))) throw spentLink('verify_email');
