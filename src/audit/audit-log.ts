@@ -31,6 +31,22 @@ type OnSeal = (event: AuditRow) => readonly Sql[];
 /** The check of each chain. `part` names it in a store of several. */
 export type LogReport = readonly (ChainReport & { part?: string | undefined })[];
 
+/** As one report; of several chains with each of them, and `head` of the first. */
+export function reportOfAll(reports: LogReport): ChainReport & { parts?: LogReport } {
+  const [first] = reports as readonly [LogReport[number]];
+  if (reports.length === 1) return first;
+  const sum = (of: (one: ChainReport) => number) => reports.reduce((all, one) => all + of(one), 0);
+  return {
+    verified: sum(({ verified }) => verified),
+    head: first.head,
+    unsealed: sum(({ unsealed }) => unsealed),
+    set_back: { times: sum(({ set_back }) => set_back.times), last_seq: null },
+    broken: reports.find(({ broken }) => broken)?.broken,
+    stopped: reports.some(({ stopped }) => stopped),
+    parts: reports,
+  };
+}
+
 /** A place of a chain that must be in it; without `part` it is that of the whole store, or of its shared tables. */
 export type ExpectedHead = Head & { part?: string | undefined };
 

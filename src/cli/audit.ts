@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { knownAdministrators } from '../admin/audit/filter.ts';
 import { idOf, namesIn } from '../admin/audit/names.ts';
 import { nameOfPart } from '../audit/all-chains.ts';
-import { type ExpectedHead, type LogReport, textOfHead } from '../audit/audit-log.ts';
+import { type ExpectedHead, type LogReport, reportOfAll, textOfHead } from '../audit/audit-log.ts';
 import type { Deps } from '../audit/deps.ts';
 import {
   type AnyRecord,
@@ -76,10 +76,9 @@ export const auditCommands = {
     },
     async run(deps, { expect }) {
       const reports = await deps.auditLog.verify(readExpected(deps, expect));
-      const [whole] = reports;
-      const json = reports.length === 1 ? whole : { parts: reports };
+      const whole = reportOfAll(reports);
       const text = reports.map((report) => describe(deps, report)).join('\n\n');
-      return { json, text, failed: reports.some(({ broken }) => broken !== undefined) };
+      return { json: whole, text, failed: whole.broken !== undefined };
     },
   }),
   'audit accept-loss': command({
@@ -89,9 +88,9 @@ export const auditCommands = {
     options: { reason: { value: 'text', help: 'what happened; recorded in the audit log', required: true } },
     async run(deps, { reason }) {
       const accepted = await deps.auditLog.acceptLoss({ actor: 'cli' }, reason);
-      const [whole] = accepted;
+      const [first] = accepted;
       return {
-        json: whole && whole.part === undefined ? whole : { parts: accepted },
+        json: { ...first, ...(first?.part !== undefined && { parts: accepted }) },
         text: `Acknowledged. ${accepted.map(({ part, head }) => `The log${part === undefined ? '' : ` of ${part}`} continues after event ${head.seq}`).join('. ')}; servers resume sealing within a minute.`,
       };
     },

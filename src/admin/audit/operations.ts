@@ -1,4 +1,5 @@
 import { placeOfText, textOfPlace } from '../../audit/all-chains.ts';
+import { reportOfAll } from '../../audit/audit-log.ts';
 import { chainFaults } from '../../audit/chain.ts';
 import { exportFormats, exportLog, exportName, parseTime, readLog, timePattern } from '../../audit/read-log.ts';
 import type { AuditFilter, LogPlace } from '../../audit/statements.ts';
@@ -259,18 +260,9 @@ export const auditOperations = {
       }),
     },
     async run(deps) {
-      const parts = (await deps.auditLog.verify()).map(({ broken = null, ...report }) => ({ ...report, broken }));
-      const [first] = parts;
-      if (parts.length === 1) return first!;
-      return {
-        verified: parts.reduce((sum, one) => sum + one.verified, 0),
-        head: first!.head,
-        unsealed: parts.reduce((sum, one) => sum + one.unsealed, 0),
-        set_back: { times: parts.reduce((sum, one) => sum + one.set_back.times, 0), last_seq: null },
-        stopped: parts.some(({ stopped }) => stopped),
-        broken: parts.find(({ broken }) => broken)?.broken ?? null,
-        parts: parts.map(({ part = '', ...one }) => ({ ...one, part })),
-      };
+      const { broken = null, parts, ...whole } = reportOfAll(await deps.auditLog.verify());
+      const each = parts?.map(({ broken = null, part = '', ...one }) => ({ ...one, broken, part }));
+      return { ...whole, broken, ...(each && { parts: each }) };
     },
   }),
 };
