@@ -44,7 +44,7 @@ testSignet(
   async ({ signet }) => {
     const admin = await signet.signedInUser({ role: 'admin' });
     const { user, client, tokens } = await userWithEverything(signet);
-    await countWrongPassword(signet.deps.db, user.email);
+    await countWrongPassword(signet.deps.db, user);
     await admin.browser.postJson(`/v1/admin/users/${user.user_id}/unlock`, {});
     const answer = await admin.browser.postJson(`/v1/admin/users/${user.user_id}/export`, { reason });
     assert.equal(answer.status, 200, answer.text);

@@ -6,10 +6,9 @@ import type { OneDb } from '../../src/platform/db/db.ts';
 import { findDeliveries, findDelivery } from '../../src/webhooks/list-webhooks.ts';
 import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
 import { replay } from '../../src/webhooks/replay.ts';
-import { runCommand } from '../support/command-line.ts';
+import { runCommand, settingsOf } from '../support/command-line.ts';
 import { plain } from '../support/plain-sql.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
-import { masterKey } from '../support/store-template.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
 const inCells = (t: TestContext, env: Record<string, string> = {}) =>
@@ -33,14 +32,6 @@ async function newUserIn(signet: Signet, part: OneDb) {
   }
   throw new Error('No address leads there.');
 }
-
-const commandsOf = ({ deps: { config } }: Signet) => ({
-  SIGNET_DATABASE_URL: String(config.databaseUrl),
-  SIGNET_DATABASE_MAY_LOSE_COMMITS: 'on',
-  SIGNET_CELLS: String(config.cells?.cells.join(' ')),
-  SIGNET_DATA_DIR: config.dataDir,
-  SIGNET_MASTER_KEY: masterKey.toString('base64'),
-});
 
 test('the log of several parts is read as one, newest first, and each event is on one page', async (t) => {
   const signet = await inCells(t);
@@ -83,7 +74,7 @@ test('every chain is checked, and the one that was changed is named', async (t) 
   const { browser } = await signet.signedInUser({ role: 'admin' });
   await newUsers(signet, 12);
   await runJobs(signet.deps, quickJobs);
-  const env = commandsOf(signet);
+  const env = settingsOf(signet);
   const sound = await signet.deps.auditLog.verify();
   assert.deepEqual(
     sound.map(({ part }) => part),

@@ -9,7 +9,7 @@ import { plain } from '../support/plain-sql.ts';
 import { startSignet, testSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
 
-async function addEvents(deps: Deps, count: number): Promise<void> {
+async function addEvents(deps: Pick<Deps, 'db'>, count: number): Promise<void> {
   for (let number = 0; number < count; number += 1) {
     const { statement } = auditEvent({ action: 'user.changed', actor: 'cli', target: `t${number}` }, 1_800_000_000);
     await plain(deps.db).run(statement.sql, statement.params);
@@ -17,15 +17,17 @@ async function addEvents(deps: Deps, count: number): Promise<void> {
 }
 
 testSignet('what happened is sealed into one chain, and the chain proves it', async ({ signet }) => {
-  await signet.signedInUser();
-  await sealAuditLog(signet.deps);
-  const first = await verifyAuditLog(signet.deps);
+  const { user_id } = await signet.signedInUser();
+  const db = signet.deps.db.of(user_id) as OneDb;
+  const chain = { ...signet.deps, db, witness: signet.deps.witness.of(db.schema) };
+  await sealAuditLog(chain);
+  const first = await verifyAuditLog(chain);
   assert.ok(first.verified >= 2);
   assert.deepEqual([first.broken, first.unsealed], [undefined, 0]);
-  await addEvents(signet.deps, 3);
-  assert.equal((await verifyAuditLog(signet.deps)).unsealed, 3);
-  assert.equal(await sealAuditLog(signet.deps), 3);
-  const second = await verifyAuditLog(signet.deps);
+  await addEvents(chain, 3);
+  assert.equal((await verifyAuditLog(chain)).unsealed, 3);
+  assert.equal(await sealAuditLog(chain), 3);
+  const second = await verifyAuditLog(chain);
   assert.deepEqual([second.verified, second.unsealed], [first.verified + 3, 0]);
   assert.notEqual(second.head.seal, first.head.seal);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { verifyAuditLog } from '../../src/audit/chain.ts';
 import { refusalReasons } from '../../src/audit/unauthenticated.ts';
-import { succeed } from '../support/command-line.ts';
+import { settingsOf, succeed } from '../support/command-line.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
 import { assertRefused } from '../support/relying-party.ts';
@@ -105,15 +105,7 @@ testSignet(
       assert.ok((await signet.newBrowser().post('/reset', { email })).status < 400);
       assert.ok((await signet.newBrowser().post('/signup', { email })).status < 400);
     }
-    const { config } = signet.deps;
-    const settings = {
-      SIGNET_DATA_DIR: config.dataDir,
-      SIGNET_DATABASE_URL: config.databaseUrl ?? '',
-      SIGNET_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
-      SIGNET_BASE_URL: signet.url,
-      SIGNET_DATABASE_MAY_LOSE_COMMITS: 'on',
-    };
-    const { events } = (await succeed(['audit', 'unauthenticated'], settings)) as { events: Listed[] };
+    const { events } = (await succeed(['audit', 'unauthenticated'], settingsOf(signet))) as { events: Listed[] };
     assert.deepEqual(
       events.map(({ action, target, count }) => [action, target, count]).sort(),
       [

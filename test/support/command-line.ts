@@ -5,7 +5,9 @@ import { WriteStream } from 'node:tty';
 import { commandLine } from '../../src/cli/command-line.ts';
 import { newBrowser } from './browser.ts';
 import type { Engine } from './databases.ts';
-import { bareSettings, registerByHttp, type ServerProcess, type Settings } from './server-process.ts';
+import { bareSettings, cellsSetting, registerByHttp, type ServerProcess, type Settings } from './server-process.ts';
+import type { Signet } from './signet.ts';
+import { masterKey } from './store-template.ts';
 
 type Finished = { code: number | undefined; stdout: string; stderr: string };
 /** `closeAfter`: what is read of standard output until its reader goes away; `columns`: of a terminal that it is. */
@@ -44,6 +46,18 @@ export async function preparedSettings(t: TestContext, engine?: Engine): Promise
   await succeed(['migrate'], settings);
   return settings;
 }
+
+/** For commands on the store of a server in this process. @param key the server's master key. */
+export const settingsOf = ({ deps: { config } }: Signet, key = masterKey, env: Settings = {}): Settings => ({
+  ...env,
+  SIGNET_DATA_DIR: config.dataDir,
+  ...(config.databaseUrl !== undefined && { SIGNET_DATABASE_URL: config.databaseUrl }),
+  ...cellsSetting(config.cells),
+  SIGNET_DATABASE_MAY_LOSE_COMMITS: 'on',
+  SIGNET_MASTER_KEY: key.toString('base64'),
+  SIGNET_BASE_URL: config.baseUrl,
+  SIGNET_PORT: String(config.port),
+});
 
 /** Runs a command that must succeed. @returns what it said with `--json`. */
 export async function succeed(args: readonly string[], env: Settings, input = ''): Promise<Record<string, unknown>> {

@@ -9,6 +9,7 @@ import { digest } from '../../src/platform/ids.ts';
 import type { CounterDeps } from '../../src/platform/limits/failure-limits.ts';
 import { type Engine, freshDatabase } from './databases.ts';
 import { plain } from './plain-sql.ts';
+import type { TestUser } from './test-user.ts';
 
 /** A service's database and a clock in seconds that the test moves. */
 export async function world(t: TestContext, engine: Engine, environment: Record<string, string> = {}) {
@@ -51,8 +52,8 @@ export const hour = 3600;
 export const home = '192.0.2.1';
 
 /** A wrong password at a browser that is new to the account, where a test has limits off. */
-export const countWrongPassword = (db: Db, email: string) =>
-  plain(db).run(
+export const countWrongPassword = (db: Db, { user_id, email }: Pick<TestUser, 'user_id' | 'email'>) =>
+  plain(db.of(user_id)).run(
     `insert into failure_counters (counter_key, failures, window_ends_at, blocked_until, expires_at)
      values ($1, 1, 9999999999, 0, 9999999999)`,
     [`password-account:${digest(emailKey(email))}`],

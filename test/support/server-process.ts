@@ -7,10 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import type { CellSettings } from '../../src/platform/db/cell-settings.ts';
 import { afterTest } from './after-test.ts';
 import { ask, type Browser } from './browser.ts';
 import { type Engine, freshStore } from './databases.ts';
 import { freePort } from './free-port.ts';
+import { cellCount, cellsAt } from './postgres-server.ts';
 import { RegisteredClient, redirectedTo, verifier } from './relying-party.ts';
 import { scratchFolder } from './scratch.ts';
 import { masterKey } from './store-template.ts';
@@ -74,10 +76,14 @@ export async function bareSettings(t: TestContext, engine: Engine = 'sqlite'): P
   return {
     ...settings,
     SIGNET_DATABASE_URL: url,
+    ...cellsSetting(cellCount > 0 ? cellsAt(url) : undefined),
     SIGNET_DATABASE_MAY_LOSE_COMMITS: 'on',
     SIGNET_MASTER_KEY: masterKey.toString('base64'),
   };
 }
+
+export const cellsSetting = (cells: CellSettings | undefined): Settings =>
+  cells === undefined ? {} : { SIGNET_CELLS: cells.cells.join(' ') };
 
 export type ServerProcess = {
   url: string;

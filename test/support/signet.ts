@@ -14,6 +14,7 @@ import type { RegistrationBody } from '../../src/clients/registration.ts';
 import { approveClient } from '../../src/clients/review-client.ts';
 import type { Deps } from '../../src/oauth/deps.ts';
 import type { OneDb } from '../../src/platform/db/db.ts';
+import { compareText } from '../../src/platform/db/parts.ts';
 import type { Static } from '../../src/platform/schema.ts';
 import type { Tracer } from '../../src/platform/tracing.ts';
 import { afterTest } from './after-test.ts';
@@ -134,10 +135,10 @@ export async function startSignet(t: TestContext, options: Options = {}): Promis
     },
     runJobs: async () => void (await runJobs(deps)),
     async auditLog(columns = {}) {
-      const rows = await plain(deps.db).all<AuditRow>('select * from audit_log order by at desc, event_id desc');
-      return rows.filter((row) =>
-        Object.entries(columns).every(([name, value]) => row[name as keyof AuditRow] === value),
-      );
+      const rows = await plain(deps.db).all<AuditRow>('select * from audit_log');
+      return rows
+        .sort((one, other) => other.at - one.at || compareText(other.event_id, one.event_id))
+        .filter((row) => Object.entries(columns).every(([name, value]) => row[name as keyof AuditRow] === value));
     },
     newBrowser: () => newBrowser(signet.url),
     newUser: (options) => newUser(signet, options),

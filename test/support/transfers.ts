@@ -50,17 +50,6 @@ export async function signetOfYesterday(t: TestContext, engine: Engine, env: Set
   return startSignet(t, { on: { ...store, at: Math.floor(Date.now() / 1000) - 86_400 }, env });
 }
 
-/** For commands on the store of a server. */
-export const settingsOf = ({ deps: { config } }: Signet, masterKey: Buffer, env: Settings = {}): Settings => ({
-  ...env,
-  SIGNET_DATA_DIR: config.dataDir,
-  ...(config.databaseUrl !== undefined && { SIGNET_DATABASE_URL: config.databaseUrl }),
-  SIGNET_DATABASE_MAY_LOSE_COMMITS: 'on',
-  SIGNET_MASTER_KEY: masterKey.toString('base64'),
-  SIGNET_BASE_URL: config.baseUrl,
-  SIGNET_PORT: String(config.port),
-});
-
 export async function stop({ app, deps }: Signet): Promise<void> {
   await app.close();
   await closeDeps(deps);
