@@ -70,6 +70,7 @@ export async function openCells(
         return isShared ? changeShared(all) : asked((db) => db.commit(all));
       },
       schema,
+      server,
       exclusively: (work) =>
         server().exclusively(async (session) => {
           if (schema) await session.exec(`create schema if not exists ${schema}; set local search_path to ${schema}`);

@@ -67,8 +67,11 @@ export type Places = Omit<Engine, 'query' | 'commit'> & {
 
 export type Db = Places;
 
-/** A part as a store of its own. Without `schema` it is the whole store, or the part of the shared tables. */
-export type OneDb = Places & Part & { readonly schema?: string | undefined };
+/**
+ * A part as a store of its own. Without `schema` it is the whole store, or the part of the shared tables; `server` has the same answer for
+ * those whose statements wait for the same one, and may change.
+ */
+export type OneDb = Places & Part & { readonly schema?: string | undefined; server?(): unknown };
 
 /** The same with what else its engine can do. */
 export type StoreOf<E extends Engine> = Omit<OneDb, 'parts'> & E & { readonly parts: readonly StoreOf<E>[] };

@@ -15,6 +15,8 @@ export type MigratableDb = StoreOf<MigratableEngine>;
 export type MigratableEngine = Engine & {
   /** Where its tables are, of a part that shares a database with others. */
   readonly schema?: string | undefined;
+  /** Whose connections it uses, of a part that shares them with others. */
+  server?(): unknown;
   /** Of a store in several parts: the copies of its shared tables on further servers. */
   copies?(): Promise<readonly MigratableDb[]>;
   /** The same on a server that is to have one. */

@@ -7,12 +7,14 @@ import { currentRequest } from './current-request.ts';
 import { shareStore } from './store-shares.ts';
 
 /** A store that answers when it is let go. */
-function heldStore(room: number) {
+function heldStore(room: number, servers = ['']) {
   const held = Promise.withResolvers<never[]>();
-  const db = { query: () => held.promise, commit: () => held.promise } as unknown as Part;
-  shareStore({ room, parts: [db] } as unknown as Db);
+  const answers = { query: () => held.promise, commit: () => held.promise };
+  const parts = servers.map((_, part) => ({ ...answers, server: () => servers[part] }) as unknown as Part);
+  shareStore({ room, parts } as unknown as Db);
   /** @returns how many of so many statements are accepted. */
-  const ask = async (ip: string, count: number, steps = 0): Promise<number> => {
+  const ask = async (ip: string, count: number, steps = 0, part = 0): Promise<number> => {
+    const db = parts[part]!;
     let accepted = count;
     const request = { response: {} as ServerResponse, id: '', hasChanged: false, requester: { ip } };
     const refused = (error: unknown) => {
@@ -32,7 +34,8 @@ function heldStore(room: number) {
     held.resolve([]);
     return turn();
   };
-  return { ask, letGo };
+  const askPart = (part: number, ip: string, count: number) => ask(ip, count, 0, part);
+  return { ask, askPart, letGo };
 }
 
 test('one address gets half of the places in the store, nine a tenth each, and there is one for another', async () => {
@@ -56,4 +59,15 @@ test('a change of several statements takes so many places, and an answer gives t
   assert.ok(changes >= 50 && changes <= 56, `${changes} changes of eight statements`);
   await letGo();
   assert.equal(await ask('192.0.2.1', 500), 500);
+});
+
+test('parts of the store on one server share its room, and one that moves takes that of its new server', async () => {
+  const servers = ['a', 'a', 'b'];
+  const { askPart } = heldStore(1000, servers);
+  assert.equal(await askPart(0, '192.0.2.1', 300), 300);
+  assert.equal(await askPart(1, '192.0.2.1', 300), 250, 'the first 100 are not counted');
+  assert.equal(await askPart(2, '192.0.2.1', 300), 300);
+  servers[1] = 'b';
+  assert.equal(await askPart(1, '192.0.2.1', 300), 250);
+  assert.equal(await askPart(0, '192.0.2.1', 1), 0);
 });
