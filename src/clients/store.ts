@@ -153,7 +153,11 @@ const recordSuspension = (client_id: string, now: number): Sql =>
       select client_id, owner_user_id, name, redirect_uris, ${asBigint(now)}
         from clients where client_id = ${client_id} and status = 'suspended'`;
 
-/** Whether a user has fewer than `max` clients in review. The change locks the user. Always true without an owner. */
+export const lockFirstClientOf = (owner_user_id: string): Sql =>
+  sql`update clients set event_id = event_id
+       where client_id = (select client_id from clients where owner_user_id = ${owner_user_id} order by created_at, client_id limit 1)`;
+
+/** Whether a user has fewer than `max` clients in review. The change locks the owner. Always true without an owner. */
 const hasRoomInReview = (owner_user_id: Sql, max: number): Sql =>
   sql`(select count(*) from clients other
         where other.owner_user_id = ${owner_user_id} and other.status = 'pending_review') < ${asBigint(max)}`;
