@@ -46,7 +46,7 @@ onBothEngines('an event whose change was not made is not kept', async (t, engine
   const isNamed = (name: string) => sql`exists (select 1 from users where user_id = ${'usr_1'} and name = ${name})`;
   const eventOf = (action: AuditAction, onlyIf: Sql) =>
     auditEvent({ action, actor: 'system', target: 'x', onlyIf }, now).statement;
-  await db.change({
+  await db.of('usr_1').change({
     run: {
       user: sql`insert into users (user_id, email, email_key, role, created_at, updated_at, name)
                 values ('usr_1', 'a@b.test', 'a@b.test', 'user', 1, 1, 'Ada')`,
@@ -55,7 +55,7 @@ onBothEngines('an event whose change was not made is not kept', async (t, engine
     },
   });
   assert.deepEqual(
-    (await searchUnsealed(db, { target: 'x' }, 10)).map(({ action }) => action),
+    (await searchUnsealed(db.of('usr_1'), { target: 'x' }, 10)).map(({ action }) => action),
     ['user.changed'],
   );
 });

@@ -21,11 +21,12 @@ onBothEngines(
       await edit(client, { name: `App ${edits}` });
     });
     assert.equal((await suspendClient(deps, asReviewer(client), 'Phishing.')).status, 'suspended');
-    assert.equal((await findAnyClient(deps, client.client_id)).pending_change?.name, 'App 1', 'no edit is lost');
+    assert.equal((await findAnyClient(deps, client.client_id)).pending_change?.name, `App ${edits}`, 'no edit is lost');
     assert.equal((await reinstateClient(deps, asReviewer(client))).status, 'approved');
     await deleteClient(deps, asReviewer(client));
     stop();
-    assert.equal(edits, 3);
+    if (deps.db.parts.length === 1) assert.equal(edits, 3);
+    else assert.ok(edits > 3, 'each part has a change of its own');
     await assert.rejects(findAnyClient(deps, client.client_id), refusedWith('not_found'));
     const actions = (await eventsOf(deps.db, client)).map(({ action }) => action);
     for (const action of ['client.suspended', 'client.reinstated', 'client.deleted']) {

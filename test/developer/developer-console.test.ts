@@ -632,7 +632,7 @@ testSignet('who signed in lately, and what failed and why', async ({ signet, t }
          select 'gr_left' || i, client_id, user_id, session_id, scope, redirect_uri, 'left' || i, code_challenge,
                 code_expires_at, 0, idle_expires_at, expires_at, auth_time, amr, acr, created_at + 1,
                 session_token_hash, client_epoch, user_epoch
-           from n, grants where client_id = $1 and redeemed_at is not null`,
+           from n cross join grants where client_id = $1 and redeemed_at is not null`,
         [busy.client_id, from, to],
       );
     await leaveCodes(1, 199);

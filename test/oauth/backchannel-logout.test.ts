@@ -4,6 +4,7 @@ import type { TestContext } from 'node:test';
 import { runJobs } from '../../src/app/jobs.ts';
 import { suspendClient } from '../../src/clients/review-client.ts';
 import { logoutEvent } from '../../src/oauth/logout/logout-sender.ts';
+import { deletedWithClients } from '../support/deleted-clients.ts';
 import { sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
 import { assertRefused, claimsOf, type RegisteredClient, type Tokens } from '../support/relying-party.ts';
@@ -71,7 +72,7 @@ async function copyGrants({ deps }: Signet, { user_id }: TestUser, { client_id }
      select 'gr_copy' || i, client_id, user_id, 'ses_copy' || (i / ${ofOneSession}), scope, redirect_uri, 'copy' || i,
             code_challenge, code_expires_at, redeemed_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr, acr,
             created_at, session_token_hash, client_epoch, user_epoch
-       from n, grants where user_id = $1 and client_id = $2 and i >= 0`,
+       from n cross join grants where user_id = $1 and client_id = $2 and i >= 0`,
     [user_id, client_id],
   );
   return copies / ofOneSession;
@@ -547,6 +548,7 @@ testSignet(
       await administrator.signIn();
       for (const client of [scene.silent, scene.absent]) {
         await remove(client);
+        await deletedWithClients(signet.deps);
         assert.equal(await rowsOf(client), 0);
       }
       assert.deepEqual(await notified(scene), []);

@@ -273,13 +273,12 @@ testSignet('private_key_jwt (RFC 7523, OpenID Connect Core §9)', { env }, async
   });
 
   await t.test('what was used is forgotten once no node would take it any more', async () => {
-    const rows = async () =>
-      (await plain(signet.deps.db).all<{ n: number }>('select count(*) as n from spent_tokens'))[0]!.n;
+    const rows = async () => (await plain(signet.deps.db).all('select 1 from spent_tokens')).length;
     await assertAuthenticated(client, await sign());
-    assert.ok(Number(await rows()) > 0);
+    assert.ok((await rows()) > 0);
     signet.clock.advance(3600 + 3600);
     await signet.runJobs();
-    assert.equal(Number(await rows()), 0);
+    assert.equal(await rows(), 0);
   });
 });
 

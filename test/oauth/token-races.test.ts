@@ -4,10 +4,12 @@ import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { decodeJwt } from 'jose';
 import pg from 'pg';
+import type { OneDb } from '../../src/platform/db/db.ts';
 import type { Answer } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { openTransaction } from '../support/open-transaction.ts';
 import { plain } from '../support/plain-sql.ts';
+import { asAdmin } from '../support/postgres-admin.ts';
 import {
   assertRefused,
   basic,
@@ -151,7 +153,13 @@ for (const [what, end] of Object.entries(endings)) {
     const beside = await startSignet(t, { beside: signet });
     const { browser } = user.with({ browser: beside.newBrowser() });
     for (const [name, value] of user.browser.cookies) browser.cookies.set(name, value);
-    // The insert has read the session when it comes to the foreign key, and waits for the row that this one holds.
+    // The insert has read the session when it comes to the foreign key, and waits for the row that this one holds. Several parts have no
+    // keys between them, so here one is made that has to hold.
+    const { schema } = signet.deps.db.of(user.user_id) as OneDb;
+    if (schema !== undefined) {
+      const key = `alter table ${schema}.grants add foreign key (client_id) references clients`;
+      await asAdmin(signet.deps.config.databaseUrl!, (admin) => admin.query(key));
+    }
     const row = { sql: 'select 1 from clients where client_id = $1 for update', params: [client.client_id] };
     const holder = await openTransaction(t, signet.deps, row);
     const issuing = browser.get(client.authorizePath());

@@ -94,11 +94,14 @@ testSignet(
     await signet.runJobs();
     assert.deepEqual((await countsOf(signet)).users, { all: 1, active7: 0, active30: 0 });
     assert.deepEqual(await all('select day from active_users'), []);
-    const kept = () => all("select distinct kind from daily_counts where kind in ('account', 'sign_in') order by kind");
-    assert.deepEqual(await kept(), [{ kind: 'account' }, { kind: 'sign_in' }], 'for the year before');
+    const kept = async () => {
+      const rows = await all<{ kind: string }>("select kind from daily_counts where kind in ('account', 'sign_in')");
+      return [...new Set(rows.map(({ kind }) => kind))].sort();
+    };
+    assert.deepEqual(await kept(), ['account', 'sign_in'], 'for the year before');
     signet.clock.advance(365 * day);
     await signet.runJobs();
-    assert.deepEqual(await kept(), [{ kind: 'account' }]);
+    assert.deepEqual(await kept(), ['account']);
   },
 );
 

@@ -50,12 +50,12 @@ export async function openClients(
     mail: { ...openQueueOnly({ config, clock, vault: openVault(Buffer.alloc(32)) }), works: false },
   };
   const user = { email_verified_at: seconds, role: 'user', name: null } as const;
-  await db.change({
-    run: {
-      ada: insertUser({ ...user, user_id: 'usr_ada', email: 'ada@example.com' }, seconds),
-      eve: insertUser({ ...user, user_id: 'usr_eve', email: 'eve@example.com' }, seconds),
-    },
-  });
+  for (const name of ['ada', 'eve']) {
+    const user_id = `usr_${name}`;
+    await db
+      .of(user_id)
+      .change({ run: { user: insertUser({ ...user, user_id, email: `${name}@example.com` }, seconds) } });
+  }
   const register = (body: Record<string, unknown> = {}, owner_user_id: string | null = 'usr_ada') =>
     registerClient(
       deps,

@@ -39,10 +39,10 @@ export async function freshStore(t: TestContext, engine: Engine, { empty }: Empt
   return { dataDir };
 }
 
-/** A {@link freshStore} that is open until the end of the test. */
+/** A {@link freshStore} that is open until the end of the test. An empty one has no cells: it is for an engine or a migration alone. */
 export async function freshDatabase(t: TestContext, engine: Engine, options?: Emptiness): Promise<FreshDatabase> {
   const store = await freshStore(t, engine, options);
-  const cells = store.url !== undefined && cellCount > 0 ? cellsAt(store.url) : undefined;
+  const cells = store.url !== undefined && cellCount > 0 && !options?.empty ? cellsAt(store.url) : undefined;
   const db = await openDb({ dataDir: store.dataDir, databaseUrl: store.url, databaseMayLoseCommits: true, cells });
   afterTest(t, () => db.close());
   return { db, ...store };

@@ -37,8 +37,8 @@ onBothEngines('statements are logged with their duration and without their value
   logStatements(db, { log, monotonic: () => (at += 1.5) });
   const secret = 'a value that no log may have';
 
-  assert.equal(await db.holds(sql`${secret} = ${secret}`), true);
-  const changed = await db.change({
+  assert.equal(await db.of(secret).holds(sql`${secret} = ${secret}`), true);
+  const changed = await db.of(secret).change({
     require: { isTrue: sql`${secret} = ${secret}` },
     run: {
       one: sql`update users
@@ -46,7 +46,7 @@ onBothEngines('statements are logged with their duration and without their value
     },
   });
   assert.equal(changed.ok, true);
-  await assert.rejects(db.run(sql`update missing_table set name = ${secret}`));
+  await assert.rejects(db.of(secret).run(sql`update users set missing_column = ${secret}`));
 
   const [read, change, failure] = lines;
   assert.deepEqual([read?.msg, read?.ms, read?.level], ['sql read', 1.5, 30]);
