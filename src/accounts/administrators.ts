@@ -1,16 +1,19 @@
 import type { Caller } from '../audit/audit.ts';
+import type { Claim, ClaimKind, ClaimRefused, Ticket } from '../platform/claims.ts';
 import { now } from '../platform/clock.ts';
-import type { Sql } from '../platform/db/sql.ts';
+import type { Db } from '../platform/db/db.ts';
+import { type Sql, sql } from '../platform/db/sql.ts';
 import type { Deps } from '../platform/deps.ts';
-import { refusal } from '../platform/errors.ts';
-import type { UserId } from '../platform/ids.ts';
+import { refusal, unavailable } from '../platform/errors.ts';
 import { isPrivileged } from './roles.ts';
 import {
   findRoleGrant,
   findUser,
   hasAdministratorElsewhere,
+  hasRole,
   isNotLastAdministrator,
   lockAdministrators,
+  type User,
 } from './store.ts';
 
 // What other rooms may require of administrators and change about roles.
@@ -88,18 +91,48 @@ export async function refuseAgainstAdministrator(deps: RoleDeps, caller: Caller,
 export const formatUtc = (at: number): string =>
   `${new Date(at * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 
+const claimOfAdministrators = (db: Db): Claim => {
+  const key = 'administrators:';
+  return { part: db.of(key), key };
+};
+
+/** See {@link openClaims}: the right to take an administrator away, which an act has for as long as it takes. */
+export const administratorClaims: ClaimKind = { isKept: false, isHeld: async () => false };
+
+/** Parts of a change that takes an administrator away. */
+export type Guard = { lock: readonly Sql[]; require: { anotherAdministrator?: Sql }; claim: Ticket };
+
 /**
- * Lock and requirement of a change that takes an administrator away: another one who can sign in has to be left. The
+ * Makes a change that takes an administrator away, or would if the user were one: another one who can sign in has to be left. In one part
+ * of the store a lock orders such changes; in several a claim does, so each finds in the others what those before it have left. The
  * command line is exempt: an operator disables a stolen account at once, and invites the next administrator.
+ * @param user as read before.
+ * @param givenUp what the change gives up besides.
+ * @throws {RequestError} `temporarily_unavailable` if another such act takes long.
  */
-export const requireAnotherAdministrator = async (
-  { db }: Pick<Deps, 'db'>,
+export async function leavingAnother<Done extends { ok: boolean; failed?: unknown }>(
+  { db, claims }: Pick<Deps, 'db' | 'claims'>,
   { actor }: Caller,
-  user_id: UserId,
-): Promise<{ lock: readonly Sql[]; require: { anotherAdministrator?: Sql } }> =>
-  actor === 'cli' || (await hasAdministratorElsewhere(db, user_id))
-    ? { lock: [], require: {} }
-    : { lock: [lockAdministrators()], require: { anotherAdministrator: isNotLastAdministrator(user_id) } };
+  { user_id, role }: Pick<User, 'user_id' | 'role'>,
+  change: (guard: Guard) => Promise<Done>,
+  givenUp: readonly Claim[] = [],
+): Promise<Exclude<Done | ClaimRefused, { failed: 'claim' }>> {
+  const inThisPart = {
+    lock: [lockAdministrators()],
+    require: { anotherAdministrator: isNotLastAdministrator(user_id) },
+  };
+  const isExempt = actor === 'cli';
+  const isOrdered = db.parts.length > 1 && role === 'admin' && !isExempt;
+  const taken = isOrdered ? [claimOfAdministrators(db)] : [];
+  const done = await claims.holding(user_id, { taken, givenUp }, async (claim) => {
+    if (isExempt || (isOrdered && (await hasAdministratorElsewhere(db, user_id))))
+      return change({ lock: [], require: {}, claim });
+    if (isOrdered || db.parts.length === 1) return change({ ...inThisPart, claim });
+    return change({ lock: [], require: { anotherAdministrator: sql`not ${hasRole(user_id, 'admin')}` }, claim });
+  });
+  if (!done.ok && 'failed' in done && done.failed === 'claim') throw unavailable();
+  return done as Exclude<Done | ClaimRefused, { failed: 'claim' }>;
+}
 
 export const lastAdministrator = () =>
   refusal('invalid_state', { key: 'users.last_administrator' }, { details: { current_status: 'last_administrator' } });

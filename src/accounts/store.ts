@@ -1,7 +1,7 @@
 import { mayConflict, mustChange, type Write } from '../platform/db/change.ts';
 import type { Db, Part } from '../platform/db/db.ts';
 import { exportedTable } from '../platform/db/exported-table.ts';
-import { askAll, askOfEach, compareText, mergeAll } from '../platform/db/parts.ts';
+import { askOfEach, compareText, isInSome, mergeAll } from '../platform/db/parts.ts';
 import { choice, id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { asBigint, asText, oneOf, raw, type Sql, sql } from '../platform/db/sql.ts';
 import { rowsOfUserFitOneSlice } from '../platform/db/table-rows.ts';
@@ -125,14 +125,16 @@ export const isActiveAdministratorNow = (user_id: UserId): Sql =>
 
 export const noAdministrator: Sql = sql`not exists (select 1 from users where ${isActiveAdministrator})`;
 
-export const hasAdministrator = async (db: Db): Promise<boolean> =>
-  (await askAll(db, (part) => part.holds(noAdministrator))).includes(false);
+const hasOne = async (part: Part): Promise<boolean> => !(await part.holds(noAdministrator));
+
+export const hasAdministrator = (db: Db): Promise<boolean> => isInSome(db.parts, hasOne);
 
 /** Whether there is one in another part than the one of a user. */
-export const hasAdministratorElsewhere = async (db: Db, user_id: UserId): Promise<boolean> => {
-  const others = db.parts.filter((part) => part !== db.of(user_id));
-  return (await Promise.all(others.map((part) => part.holds(noAdministrator)))).includes(false);
-};
+export const hasAdministratorElsewhere = (db: Db, user_id: UserId): Promise<boolean> =>
+  isInSome(
+    db.parts.filter((part) => part !== db.of(user_id)),
+    hasOne,
+  );
 
 /** Changes no row if the user is unknown, or is so already. @param updated_at of an import. */
 export const setDisabled = (user_id: UserId, disabled: boolean, now: number, updated_at = now): Sql =>
@@ -304,8 +306,8 @@ export const isDisabled = (user_id: UserId, disabled: boolean): Sql =>
 const termsAreMissing = sql`terms_of is distinct from updated_at`;
 
 /** Whether some users cannot be found by all of their terms yet. */
-export const someTermsAreMissing = async (db: Db): Promise<boolean> =>
-  (await askAll(db, (part) => part.holds(sql`exists (select 1 from users where ${termsAreMissing})`))).includes(true);
+export const someTermsAreMissing = (db: Db): Promise<boolean> =>
+  isInSome(db.parts, (part) => part.holds(sql`exists (select 1 from users where ${termsAreMissing})`));
 
 export const usersWithMissingTerms = (part: Part, rows: number) =>
   part.all(User, sql`select ${User.columns} from users where ${termsAreMissing} order by user_id limit ${rows}`);

@@ -1,4 +1,5 @@
 import pino, { type Logger } from 'pino';
+import { administratorClaims } from '../accounts/administrators.ts';
 import { emailClaims, userNameClaims } from '../accounts/statements.ts';
 import { openApis } from '../apis/register.ts';
 import { openAttributes } from '../attributes/register.ts';
@@ -134,7 +135,12 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       placement,
       claims: openClaims(
         { db, clock },
-        { email: emailClaims(db), identity: identityClaims(db), user_name: userNameClaims(db) },
+        {
+          administrators: administratorClaims,
+          email: emailClaims(db),
+          identity: identityClaims(db),
+          user_name: userNameClaims(db),
+        },
       ),
       keys,
       passwords,

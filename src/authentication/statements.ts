@@ -4,6 +4,7 @@
  */
 export { type Factors, factorsOf, hasSecondFactor } from './credentials/factors.store.ts';
 export {
+  claimOfIdentity,
   deleteIdentitiesOfUser,
   identityClaims,
   insertIdentity,

@@ -97,7 +97,7 @@ testSignet('a token of a user or client that was deleted is invalid at once', as
   const [user, leaver] = [await signet.signedInUser(), await signet.signedInUser()];
   const tokens = [await user.obtainTokens(deleted), await leaver.obtainTokens(client)];
   await deleteClient(deps, { client_id: deleted.client_id, caller: { actor: 'cli' } });
-  await changeToDeleted(deps, leaver, now(deps), { lock: [], require: {}, run: {} });
+  await changeToDeleted(deps, { actor: 'cli' }, { ...leaver, role: 'user' }, { at: now(deps), require: {}, run: {} });
   for (const { access_token, refresh_token } of tokens) {
     assertRefused(await signet.userinfo(access_token), 401, 'invalid_token');
     for (const token of [access_token, refresh_token]) {

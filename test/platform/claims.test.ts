@@ -47,6 +47,17 @@ test('an address that was changed is its user’s in the whole store, and the ol
   assert.doesNotMatch(mail.text, /verify-email/);
 });
 
+test('of an account that is deleted nothing is left that says its address', async (t) => {
+  const signet = await inCells(t);
+  const ada = await signet.signedInUser();
+  const email = addressElsewhere(signet, ada.user_id);
+  await changeAddress(signet, ada, email);
+  await ada.with({ email }).signIn();
+  assert.equal((await ada.browser.post('/account/delete', { email })).location, '/account-deleted');
+  assert.deepEqual(await claimsIn(signet), []);
+  await signet.newUser({ email });
+});
+
 test('of many who take one address at once, one has it', async (t) => {
   const signet = await inCells(t);
   const users = await Promise.all(Array.from({ length: 6 }, () => signet.newUser()));

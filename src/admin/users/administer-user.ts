@@ -1,7 +1,8 @@
 import {
+  type Guard,
   lastAdministrator,
+  leavingAnother,
   refuseAgainstAdministrator,
-  requireAnotherAdministrator,
 } from '../../accounts/administrators.ts';
 import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
 import { isPrivileged, type Role } from '../../accounts/roles.ts';
@@ -104,7 +105,7 @@ export async function unlockUser(deps: LimitDeps, caller: Caller, user_id: strin
  * `invalid_state` when no administrator would be left.
  */
 export async function changeRole(
-  deps: MailDeps,
+  deps: MailDeps & Pick<Deps, 'claims'>,
   caller: Caller,
   user_id: string,
   role: Role,
@@ -119,25 +120,28 @@ export async function changeRole(
   const at = now(deps);
   const change = { before: { role: user.role }, after: { role } };
   const event = auditEvent({ action: 'user.role_changed', ...caller, target: user_id, reason, ...change }, at);
-  const { lock, require } =
-    role === 'admin' ? { lock: [], require: {} } : await requireAnotherAdministrator(deps, caller, user_id);
+  const changeTo = ({ lock, require, claim }: Guard) =>
+    deps.db.of(user_id).change({
+      lock,
+      require: { ...require, role: hasRole(user_id, user.role) },
+      run: {
+        claim,
+        user: setRole(user_id, role, caller.actor, at),
+        links: deleteLinksOfUser(user_id, 'admin_password_reset'), // it would be a link to an administrator's account
+        given: role === 'admin' ? undefined : endLinksGivenBy(user_id),
+        mails: mailAboutRole(deps, user, role),
+        mailsToAdministrators: notified.flatMap((one) =>
+          role === 'admin'
+            ? mailTo(deps, one, 'new_administrator', { email: user.email })
+            : mailTo(deps, one, 'new_role', { email: user.email, role }),
+        ),
+        event: event.statement,
+      },
+    });
   if (role !== 'admin') await endLinksGivenElsewhere(deps.db, user_id);
-  const done = await deps.db.of(user_id).change({
-    lock,
-    require: { ...require, role: hasRole(user_id, user.role) },
-    run: {
-      user: setRole(user_id, role, caller.actor, at),
-      links: deleteLinksOfUser(user_id, 'admin_password_reset'), // it would be a link to an administrator's account
-      given: role === 'admin' ? undefined : endLinksGivenBy(user_id),
-      mails: mailAboutRole(deps, user, role),
-      mailsToAdministrators: notified.flatMap((one) =>
-        role === 'admin'
-          ? mailTo(deps, one, 'new_administrator', { email: user.email })
-          : mailTo(deps, one, 'new_role', { email: user.email, role }),
-      ),
-      event: event.statement,
-    },
-  });
+  const done = await (role === 'admin'
+    ? changeTo({ lock: [], require: {}, claim: undefined })
+    : leavingAnother(deps, caller, user, changeTo));
   const current = await requireUser(deps, user_id);
   if (done.ok) return { after: current, isChanged: true };
   throw current.role === user.role ? lastAdministrator() : invalidState(current.role);
@@ -155,19 +159,25 @@ function mailAboutRole(deps: MailDeps, user: User, role: Role): readonly Sql[] {
  * @throws {RequestError} `not_found`; `invalid_request` for a reason that is none; `invalid_state` when disabled already,
  * or when no administrator would be left; `access_denied` as {@link refuseAgainstAdministrator} says.
  */
-export async function disableUser(deps: StoreDeps, caller: Caller, user_id: string, reason?: string): Promise<void> {
+export async function disableUser(
+  deps: StoreDeps & Pick<Deps, 'claims'>,
+  caller: Caller,
+  user_id: string,
+  reason?: string,
+): Promise<void> {
   const at = now(deps);
   const why = reason === undefined ? undefined : readReason(reason);
   const event = auditEvent({ action: 'user.disabled', ...caller, target: user_id, reason: why }, at);
-  await requireEnabled(deps, user_id);
+  const user = await requireEnabled(deps, user_id);
   await refuseAgainstAdministrator(deps, caller, user_id);
-  const { lock, require } = await requireAnotherAdministrator(deps, caller, user_id);
   await endLinksGivenElsewhere(deps.db, user_id);
-  const done = await deps.db.of(user_id).change({
-    lock: [...lock, lockUser(user_id)], // of two at once the second finds it done
-    require: { ...require, enabled: isDisabled(user_id, false) },
-    run: { user: setDisabled(user_id, true, at), access: endEverything(user_id, at), event: event.statement },
-  });
+  const done = await leavingAnother(deps, caller, user, ({ lock, require, claim }) =>
+    deps.db.of(user_id).change({
+      lock: [...lock, lockUser(user_id)], // of two at once the second finds it done
+      require: { ...require, enabled: isDisabled(user_id, false) },
+      run: { claim, user: setDisabled(user_id, true, at), access: endEverything(user_id, at), event: event.statement },
+    }),
+  );
   if (done.ok) return;
   await requireEnabled(deps, user_id);
   throw lastAdministrator();
@@ -205,9 +215,10 @@ export async function enableUser(deps: StoreDeps, caller: Caller, user_id: strin
   if (!done.ok) throw invalidState('enabled'); // another administrator was faster
 }
 
-async function requireEnabled(deps: Pick<Deps, 'db'>, user_id: string): Promise<void> {
-  const { disabled_at } = await requireUser(deps, user_id);
-  if (disabled_at !== null) throw invalidState('disabled');
+async function requireEnabled(deps: Pick<Deps, 'db'>, user_id: string): Promise<User> {
+  const user = await requireUser(deps, user_id);
+  if (user.disabled_at !== null) throw invalidState('disabled');
+  return user;
 }
 
 /**

@@ -1,16 +1,15 @@
-import {
-  lastAdministrator,
-  refuseAgainstAdministrator,
-  requireAnotherAdministrator,
-} from '../../accounts/administrators.ts';
-import { hasEmail, lockUser } from '../../accounts/statements.ts';
+import { lastAdministrator, refuseAgainstAdministrator } from '../../accounts/administrators.ts';
+import { hasEmail } from '../../accounts/statements.ts';
 import { requireUser } from '../../accounts/users.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
-import type { RevocationDeps } from '../../authentication/deps.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidState, refusal } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
-import { changeToDeleted, requireTypedAddress } from '../../self-service/delete-account/delete-account.ts';
+import {
+  changeToDeleted,
+  type DeletionDeps,
+  requireTypedAddress,
+} from '../../self-service/delete-account/delete-account.ts';
 
 /**
  * Deletes a user, with the same effects as when users delete their own account, and notifies them.
@@ -19,7 +18,7 @@ import { changeToDeleted, requireTypedAddress } from '../../self-service/delete-
  * administrator would be left; `access_denied` for oneself, and as {@link refuseAgainstAdministrator} says.
  */
 export async function deleteUserByAdministrator(
-  deps: RevocationDeps,
+  deps: DeletionDeps,
   caller: Caller,
   user_id: string,
   confirmation: { email: string; reason?: string },
@@ -31,10 +30,9 @@ export async function deleteUserByAdministrator(
   await refuseAgainstAdministrator(deps, caller, user_id);
   const at = now(deps);
   const event = { action: 'user.deleted', ...caller, target: user_id, reason } as const;
-  const { lock, require } = await requireAnotherAdministrator(deps, caller, user_id);
-  const done = await changeToDeleted(deps, user, at, {
-    lock: [...lock, lockUser(user_id)],
-    require: { ...require, address: hasEmail(user_id, user.email) },
+  const done = await changeToDeleted(deps, caller, user, {
+    at,
+    require: { address: hasEmail(user_id, user.email) },
     run: { mail: mailTo(deps, user, 'account_deleted_admin'), event: auditEvent(event, at).statement },
   });
   if (done.ok) return;

@@ -25,11 +25,25 @@ export const askOfEach = async <Id extends string, Row>(
 export const sumOfAll = async (db: Db, ask: (part: OneDb) => Promise<number>): Promise<number> =>
   (await askAll(db, ask)).reduce((sum, one) => sum + one, 0);
 
-/** The answer of the first part that has one: for what is in one of them, without anything that leads there. */
-export const findInAll = async <Answer>(
-  db: Db,
-  ask: (part: OneDb) => Promise<Answer | undefined>,
-): Promise<Answer | undefined> => (await askAll(db, ask)).find((answer) => answer !== undefined);
+/**
+ * The answer of the first part that has one: for what is in one of them, without anything that leads there. Found is what is there, also
+ * while other parts are away.
+ */
+export async function findIn<In, Answer>(
+  parts: readonly In[],
+  ask: (part: In) => Promise<Answer | undefined>,
+): Promise<Answer | undefined> {
+  const asked = await Promise.allSettled(parts.map(ask));
+  for (const one of asked) if (one.status === 'fulfilled' && one.value !== undefined) return one.value;
+  for (const one of asked) if (one.status === 'rejected') throw one.reason;
+  return undefined;
+}
+
+export const findInAll = <Answer>(db: Db, ask: (part: OneDb) => Promise<Answer | undefined>) => findIn(db.parts, ask);
+
+/** Whether it is so in one of them. */
+export const isInSome = async <In>(parts: readonly In[], ask: (part: In) => Promise<boolean>): Promise<boolean> =>
+  (await findIn(parts, async (part) => (await ask(part)) || undefined)) === true;
 
 /**
  * The first rows of a list over all parts.

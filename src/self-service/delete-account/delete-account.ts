@@ -1,31 +1,39 @@
+import { type Guard, leavingAnother } from '../../accounts/administrators.ts';
 import {
+  claimOfEmail,
+  claimOfUserName,
   deleteDeletedUser,
   deletedUsers,
   deleteUser,
   endLinksGivenBy,
   endLinksGivenElsewhere,
-  hasAdministratorElsewhere,
-  isNotLastAdministrator,
-  lockAdministrators,
+  findProvisioned,
   lockUser,
   releaseHandlesElsewhere,
   type User,
 } from '../../accounts/statements.ts';
-import { auditEvent } from '../../audit/audit.ts';
+import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { codeLimits } from '../../authentication/credentials/code-limits.ts';
 import { resetPasswordLimits } from '../../authentication/passwords/password-limits.ts';
 import { type SignedIn, sessionRefusal } from '../../authentication/sessions/session.ts';
-import { deleteIdentitiesOfUser, findTotp, isCurrentSession } from '../../authentication/statements.ts';
+import {
+  claimOfIdentity,
+  deleteIdentitiesOfUser,
+  findTotp,
+  isCurrentSession,
+  listIdentities,
+} from '../../authentication/statements.ts';
 import { orphanClientsOf } from '../../clients/statements.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { deleteGrantsOfUser } from '../../oauth/statements.ts';
+import type { Claim } from '../../platform/claims.ts';
 import { now } from '../../platform/clock.ts';
 import { inOrder, type OneDb } from '../../platform/db/db.ts';
 import { inSlices } from '../../platform/db/slices.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import { deleteRowsOf } from '../../platform/db/table-rows.ts';
 import { tablesWithMany } from '../../platform/db/tables.ts';
-import type { MailDeps } from '../../platform/deps.ts';
+import type { MailDeps, PlacementDeps } from '../../platform/deps.ts';
 import { emailKey } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, refusal } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
@@ -39,7 +47,7 @@ import { mailTo } from '../../platform/mail/letters.ts';
  * administrator; `login_required` if the session has ended meanwhile.
  */
 export async function deleteAccount(
-  deps: MailDeps & Pick<Deps, 'grants'>,
+  deps: DeletionDeps,
   { session, caller }: Pick<SignedIn, 'session' | 'caller'>,
   email: string,
 ): Promise<void> {
@@ -47,14 +55,9 @@ export async function deleteAccount(
   requireTypedAddress(session, email);
   const at = now(deps);
   const event = { action: 'user.deleted', ...caller, target: user_id } as const;
-  const isAdministrator = session.role === 'admin';
-  const administrator =
-    isAdministrator && (await hasAdministratorElsewhere(deps.db, user_id))
-      ? undefined
-      : isNotLastAdministrator(user_id);
-  const done = await changeToDeleted(deps, session, at, {
-    lock: [...(isAdministrator ? [lockAdministrators()] : []), lockUser(user_id)],
-    require: { session: isCurrentSession(session), administrator },
+  const done = await changeToDeleted(deps, caller, session, {
+    at,
+    require: { session: isCurrentSession(session) },
     run: { mail: mailTo(deps, session, 'account_deleted'), event: auditEvent(event, at).statement },
   });
   if (done.ok) return;
@@ -70,20 +73,23 @@ export function requireTypedAddress(user: Pick<User, 'email'>, typed: string): v
   }
 }
 
+export type DeletionDeps = MailDeps & PlacementDeps & Pick<Deps, 'grants'>;
+
 type Deletion = {
-  /** Among them the row of the user. */
-  lock: readonly Sql[];
-  require: Readonly<Partial<Record<'session' | 'administrator' | 'anotherAdministrator' | 'address', Sql | undefined>>>;
+  /** Unix seconds. */
+  at: number;
+  require: Readonly<Partial<Record<'session' | 'address', Sql>>>;
   run: { mail?: readonly Sql[]; event?: Sql };
 };
 
 /** The deletion of an account. What is elsewhere than its user ends before, where that is no harm alone, or after. */
 export async function changeToDeleted(
-  deps: MailDeps & Pick<Deps, 'grants'>,
-  { user_id, email }: Pick<User, 'user_id' | 'email'>,
-  at: number,
-  { lock, require, run }: Deletion,
+  deps: DeletionDeps,
+  caller: Caller,
+  user: Pick<User, 'user_id' | 'email' | 'role'>,
+  { at, require, run }: Deletion,
 ) {
+  const { user_id, email, role } = user;
   const totp = await findTotp(deps.db, user_id);
   await endLinksGivenElsewhere(deps.db, user_id);
   const account = {
@@ -95,12 +101,39 @@ export async function changeToDeleted(
     identities: deleteIdentitiesOfUser(user_id), // so that an account with the same provider can be made at once
     codes: codeLimits(deps, { user_id, confirmed_at: totp?.confirmed_at ?? 0 }).open(),
   };
-  const done = await inOrder(
-    { in: deps.db.of(user_id), lock, require, run: { ...account, ...run } },
-    { in: deps.db.shared, run: { clients: orphanClientsOf(user_id) } },
+  const isOwn = caller.actor === `user:${user_id}`;
+  const deletion = (guard: Guard) => ({
+    in: deps.db.of(user_id),
+    lock: [...(isOwn && role !== 'admin' ? [] : guard.lock), lockUser(user_id)],
+    require: { ...require, ...guard.require },
+    run: { claim: guard.claim, ...account, ...run },
+  });
+  const done = await leavingAnother(
+    deps,
+    caller,
+    user,
+    (guard) => inOrder(deletion(guard), { in: deps.db.shared, run: { clients: orphanClientsOf(user_id) } }),
+    await claimsOf(deps, user),
   );
   if (done.ok) await releaseHandlesElsewhere(deps.db, user_id, at);
   return done;
+}
+
+/** What is free once the account is deleted. */
+async function claimsOf(
+  deps: Pick<Deps, 'db' | 'placement'>,
+  { user_id, email }: Pick<User, 'user_id' | 'email'>,
+): Promise<readonly Claim[]> {
+  if (deps.db.parts.length === 1) return [];
+  const [identities, provisioned] = await Promise.all([
+    listIdentities(deps.db, user_id),
+    findProvisioned(deps.db, user_id),
+  ]);
+  return [
+    claimOfEmail(deps, email),
+    ...identities.map(({ issuer, subject }) => claimOfIdentity(deps.db, issuer, subject)),
+    ...(provisioned ? [claimOfUserName(deps.db, provisioned.user_name_key)] : []),
+  ];
 }
 
 /** Deletes the rows of accounts that no read returns any more, in slices, and then the accounts. @returns false if the signal ended it before all was done. */
