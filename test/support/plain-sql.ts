@@ -8,14 +8,15 @@ export function plain(db: Part | Db) {
 }
 
 const ofCells: readonly Place[] = ['user', 'key', 'each'];
-const tablesOfCells = allTables.flatMap(([name, { place }]) => (ofCells.includes(place) ? [name] : [])).join('|');
-const inCells = new RegExp(String.raw`\b(?:from|join|into|update)\s+(?:${tablesOfCells})\b`);
-/** Of values, and not of rows that each part has. */
-const isInsert = (sql: string) =>
-  /\binsert into\b/.test(sql) && !new RegExp(String.raw`\b(?:from|join)\s+(?:${tablesOfCells})\b`).test(sql);
+const inCells = new RegExp(
+  String.raw`\b(?:from|join|into|update)\s+(?:${allTables
+    .filter(([, { place }]) => ofCells.includes(place))
+    .map(([name]) => name)
+    .join('|')})\b`,
+);
 
 /**
- * What each part with rows of its own answers, one after the other; the sum of counts. A row is inserted where its user is; whatever
+ * What each part with rows of its own answers, one after the other; the sum of counts. A row is inserted where its user is, also of an `insert … select`; whatever
  * is about no table of the cells is about the first part.
  */
 function inAllParts(db: Db): ReturnType<typeof inOnePart> {
@@ -24,9 +25,8 @@ function inAllParts(db: Db): ReturnType<typeof inOnePart> {
   const partsOf = (sql: string) => (inCells.test(sql) ? parts : [home]);
   const all = async <Row>(sql: string, params?: readonly Param[]) =>
     (await Promise.all(partsOf(sql).map((part) => part.all<Row>(sql, params)))).flat();
-  const partOf = (sql: string, params: readonly Param[] = []): number => {
-    const texts = [...params, ...(sql.match(/(?<=')\w+_[\w-]+/g) ?? [])].filter((one) => typeof one === 'string');
-    const id = texts.find(isIdOfUser) ?? texts.find((text) => text.startsWith('usr_'));
+  const partOf = (params: readonly Param[] = []): number => {
+    const id = params.find((param): param is string => typeof param === 'string' && isIdOfUser(param));
     return id === undefined ? 0 : db.parts.indexOf(db.of(id) as OneDb);
   };
   const run = async (sql: string, params?: readonly Param[]): Promise<BatchResult> => {
@@ -37,13 +37,28 @@ function inAllParts(db: Db): ReturnType<typeof inOnePart> {
     }
     const asked = partsOf(sql);
     if (asked.length === 1) return home.run(sql, params);
-    if (isInsert(sql)) return parts[partOf(sql, params)]!.run(sql, params);
+    if (/^\s*(?:with .*)?insert/s.test(sql)) {
+      const { columns, selection, ...insert } = selectionOf(sql) ?? {};
+      if (columns?.includes('user_id')) return insertWhereUsersAre(insert, columns, await all(selection!, params));
+      if (selection === undefined || !inCells.test(selection)) return parts[partOf(params)]!.run(sql, params);
+    }
     const results = await Promise.all(asked.map((part) => part.run(sql, params).catch(nothingThere)));
     return {
       changes: results.reduce((sum, { changes }) => sum + changes, 0),
       rows: results.flatMap(({ rows }) => rows),
     };
   };
+  async function insertWhereUsersAre(
+    { into, conflict }: { into?: string; conflict?: string },
+    columns: readonly string[],
+    rows: { user_id: string }[],
+  ): Promise<BatchResult> {
+    const insert = `insert into ${into} (${columns}) select ${columns} from jsonb_populate_recordset(null::${into}, $1) ${conflict}`;
+    let changes = 0;
+    for (const [part, some] of Map.groupBy(rows, ({ user_id }) => db.of(user_id)))
+      changes += (await inOnePart(part).run(insert, [JSON.stringify(some)])).changes;
+    return { changes, rows: [] };
+  }
   return {
     all,
     async get<Row>(sql: string, params?: readonly Param[]) {
@@ -61,6 +76,15 @@ function inAllParts(db: Db): ReturnType<typeof inOnePart> {
       return results;
     },
   };
+}
+
+/** What an `insert … select` inserts: a selection with the names of the columns. */
+function selectionOf(sql: string) {
+  const [, before = '', into = '', list = '', select = '', conflict = ''] =
+    /^\s*(with .*?)?insert into (\w+) \(([^)]*)\)\s*(select .*?)(on conflict .*)?$/s.exec(sql) ?? [];
+  if (select === '') return undefined;
+  const columns = list.split(',').map((name) => name.trim());
+  return { into, columns, selection: `${before}select * from (${select}) as made (${columns})`, conflict };
 }
 
 function nothingThere(error: unknown): BatchResult {

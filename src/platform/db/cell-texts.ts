@@ -10,6 +10,8 @@ type PartText = {
 };
 
 const tableNames = /\b(from|join|into|update)(\s+)([a-z_]+)\b/g;
+/** Where {@link tableNames} does not look: a join says which rows belong together. */
+const listedTables = /\bfrom\s+\w+(?:\s+\w+)?\s*,\s*([a-z_]+)\b/g;
 const changedTables = /\b(?:insert\s+into|update|delete\s+from)\s+([a-z_]+)\b/g;
 const ofCells: readonly Place[] = ['user', 'key', 'each'];
 /** Each schema has its own, of what was done to its tables. */
@@ -35,10 +37,12 @@ export function createCellTexts(schema: string | undefined, check?: 'strict'): (
     if (misplaced !== undefined) {
       throw new TypeError(`${misplaced} is in another part of the store than ${schema ?? 'the shared tables'}: ${sql}`);
     }
+    const listed = [...sql.matchAll(listedTables)].map(([, name]) => name!).find((name) => isOfCells(name));
+    if (schema !== undefined && listed !== undefined) {
+      throw new TypeError(`${listed} is to be joined, and not in a list behind "from": ${sql}`);
+    }
     const inSchema = (all: string, word: string, blank: string, name: string) =>
-      name === migrationsTable || (isTable(name) && ofCells.includes(tables[name].place))
-        ? `${word}${blank}${schema}.${name}`
-        : all;
+      name === migrationsTable || isOfCells(name) ? `${word}${blank}${schema}.${name}` : all;
     return {
       sql: schema === undefined ? sql : sql.replace(tableNames, inSchema),
       isAboutUsers: named.some((name) => tables[name].place === 'user'),
@@ -55,5 +59,7 @@ export function createCellTexts(schema: string | undefined, check?: 'strict'): (
     return text;
   };
 }
+
+const isOfCells = (name: string): boolean => isTable(name) && ofCells.includes(tables[name].place);
 
 const isTable = (name: string): name is TableName => name in tables;

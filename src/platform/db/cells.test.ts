@@ -64,5 +64,9 @@ test('what a part does not have is refused before it is sent', async (t) => {
     db.of(one).all(Found, sql`select node as session_id from server_heartbeat`),
     /server_heartbeat is in/,
   );
+  await assert.rejects(
+    db.of(one).all(Found, sql`select session_id from clients c, sessions s where s.client_id = c.client_id`),
+    /sessions is to be joined/,
+  );
   assert.deepEqual(await db.of(one).all(Found, sql`select client_id as session_id from clients`), []);
 });
