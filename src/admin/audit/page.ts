@@ -235,6 +235,7 @@ function verdict(view: View, { part, verified, head, unsealed, set_back, broken,
     const what = view.t(`admin.audit.broken.${broken.why}`, { seq: broken.seq, verified });
     return alert(html`${of}${what}${stopped && html` ${view.t('admin.audit.stopped')}`}`);
   }
+  if (part !== undefined && head.seq === 0) return undefined; // a part without events has no seal to keep
   const { times, last_seq } = set_back;
   const dates = last_seq !== null && html` ${view.t('admin.audit.set_back', { times, seq: last_seq })}`;
   return notice(
