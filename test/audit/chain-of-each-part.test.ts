@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { quickJobs, runJobs } from '../../src/app/jobs.ts';
 import { textOfHead } from '../../src/audit/audit-log.ts';
-import type { OneDb } from '../../src/platform/db/db.ts';
 import { findDeliveries, findDelivery } from '../../src/webhooks/list-webhooks.ts';
 import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
 import { replay } from '../../src/webhooks/replay.ts';
+import { newUserIn } from '../support/buckets.ts';
 import { runCommand, settingsOf } from '../support/command-line.ts';
 import { plain } from '../support/plain-sql.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
@@ -22,15 +22,6 @@ async function newUsers(signet: Signet, count: number) {
     await signet.newUser();
     signet.clock.advance(1);
   }
-}
-
-/** Where an account is, its address decides: one after the other, until it is there. */
-async function newUserIn(signet: Signet, part: OneDb) {
-  for (let n = 0; n < 1000; n += 1) {
-    const email = `one-of-many${n}@example.com`;
-    if (signet.deps.db.in(signet.deps.placement.bucketOfEmail(email)) === part) return signet.newUser({ email });
-  }
-  throw new Error('No address leads there.');
 }
 
 test('the log of several parts is read as one, newest first, and each event is on one page', async (t) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkMailboxes } from '../../src/app/doctor/store-checks.ts';
 import { emailKey, emailProblem, readableEmail } from '../../src/platform/email-address.ts';
+import { newUserIn } from '../support/buckets.ts';
 import { linkIn } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
@@ -66,8 +67,11 @@ testSignet(
   {},
   async ({ signet }) => {
     const { db } = signet.deps;
-    const [alone, first, second] = [await signet.newUser(), await signet.newUser(), await signet.newUser()];
-    await plain(db).run('update schema_migrations set applied_at = $1', [signet.clock() / 1000]);
+    const alone = await signet.newUser({ email: 'ada@bücher.example' });
+    const first = await signet.newUser({ email: 'ida@bücher.example' });
+    const second = await newUserIn(signet, db.of(first.user_id));
+    for (const part of db.parts)
+      await plain(part).run('update schema_migrations set applied_at = $1', [signet.clock() / 1000]);
     const asBefore = (user_id: string, email: string) =>
       plain(db).run('update users set email = $1, email_key = $1 where user_id = $2', [email, user_id]);
     await asBefore(alone.user_id, 'ada@xn--bcher-kva.example');

@@ -57,14 +57,20 @@ export function fillEveryTable(path: string, from: number, rows: number): void {
   db.close();
 }
 
-/** Every row of every table, sorted by its JSON. */
+/** Every row of every table, of all parts of the store, sorted by its JSON. */
 export async function everyRow({ url, dataDir }: FreshStore): Promise<Record<string, string[]>> {
   const lines = (rows: Row[]) => rows.map((row) => JSON.stringify(Object.entries(row).sort())).sort();
   if (url !== undefined) {
     return asAdmin(url, async (client) => {
       client.setTypeParser(pg.types.builtins.INT8, Number as (text: string) => number);
+      const { rows: schemas } = await client.query<{ name: string }>(
+        `select schemaname as name from pg_tables where tablename = 'users'`,
+      );
       const found: Record<string, string[]> = {};
-      for (const name of names) found[name] = lines((await client.query<Row>(`select * from ${name}`)).rows);
+      for (const name of names) {
+        const selections = schemas.map((schema) => `select * from ${schema.name}.${name}`);
+        found[name] = lines((await client.query<Row>(selections.join(' union all '))).rows);
+      }
       return found;
     });
   }

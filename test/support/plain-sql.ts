@@ -8,12 +8,11 @@ export function plain(db: Part | Db) {
 }
 
 const ofCells: readonly Place[] = ['user', 'key', 'each'];
-const inCells = new RegExp(
-  String.raw`\b(?:from|join|into|update)\s+(?:${allTables
-    .filter(([, { place }]) => ofCells.includes(place))
-    .map(([name]) => name)
-    .join('|')})\b`,
-);
+const tablesOfCells = allTables.flatMap(([name, { place }]) => (ofCells.includes(place) ? [name] : [])).join('|');
+const inCells = new RegExp(String.raw`\b(?:from|join|into|update)\s+(?:${tablesOfCells})\b`);
+/** Of values, and not of rows that each part has. */
+const isInsert = (sql: string) =>
+  /\binsert into\b/.test(sql) && !new RegExp(String.raw`\b(?:from|join)\s+(?:${tablesOfCells})\b`).test(sql);
 
 /**
  * What each part with rows of its own answers, one after the other; the sum of counts. A row is inserted where its user is, also of an `insert … select`; whatever
@@ -25,8 +24,9 @@ function inAllParts(db: Db): ReturnType<typeof inOnePart> {
   const partsOf = (sql: string) => (inCells.test(sql) ? parts : [home]);
   const all = async <Row>(sql: string, params?: readonly Param[]) =>
     (await Promise.all(partsOf(sql).map((part) => part.all<Row>(sql, params)))).flat();
-  const partOf = (params: readonly Param[] = []): number => {
-    const id = params.find((param): param is string => typeof param === 'string' && isIdOfUser(param));
+  const partOf = (sql: string, params: readonly Param[] = []): number => {
+    const texts = [...params, ...(sql.match(/(?<=')\w+_[\w-]+/g) ?? [])].filter((one) => typeof one === 'string');
+    const id = texts.find(isIdOfUser) ?? texts.find((text) => text.startsWith('usr_'));
     return id === undefined ? 0 : db.parts.indexOf(db.of(id) as OneDb);
   };
   const run = async (sql: string, params?: readonly Param[]): Promise<BatchResult> => {
@@ -37,11 +37,9 @@ function inAllParts(db: Db): ReturnType<typeof inOnePart> {
     }
     const asked = partsOf(sql);
     if (asked.length === 1) return home.run(sql, params);
-    if (/^\s*(?:with .*)?insert/s.test(sql)) {
-      const { columns, selection, ...insert } = selectionOf(sql) ?? {};
-      if (columns?.includes('user_id')) return insertWhereUsersAre(insert, columns, await all(selection!, params));
-      if (selection === undefined || !inCells.test(selection)) return parts[partOf(params)]!.run(sql, params);
-    }
+    const { columns, selection, ...insert } = selectionOf(sql) ?? {};
+    if (columns?.includes('user_id')) return insertWhereUsersAre(insert, columns, await all(selection!, params));
+    if (isInsert(sql)) return parts[partOf(sql, params)]!.run(sql, params);
     const results = await Promise.all(asked.map((part) => part.run(sql, params).catch(nothingThere)));
     return {
       changes: results.reduce((sum, { changes }) => sum + changes, 0),
