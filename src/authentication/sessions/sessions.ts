@@ -83,6 +83,7 @@ export async function nameSession(
 ): Promise<boolean> {
   if (name !== null && displayNameProblem(name)) throw invalidFields([fieldProblem('name', { key: 'problem.name' })]);
   const stored = name === null ? null : normalizeName(name);
+  requirePlaceOfUser(deps, user_id, session_id);
   const { changes } = await deps.db.of(user_id).run(renameSession(user_id, session_id, stored, now(deps)));
   if (changes > 0) return true;
   const sessions = await activeSessionsOf(deps.db, user_id, now(deps));
@@ -157,6 +158,11 @@ export async function endOwnOtherSessions(deps: StoreDeps & Pick<Deps, 'grants'>
   return results.sessions.changes;
 }
 
+/** Only the user's own are there. @throws {RequestError} `not_found` */
+function requirePlaceOfUser({ db }: Pick<StoreDeps, 'db'>, user_id: string, session_id: string): void {
+  if (db.of(session_id) !== db.of(user_id)) throw notFound();
+}
+
 /** Who ended it, for the row of the session; `words` of an administrator, for the log and the user, instead of that. */
 type EndReason = { by: 'administrator' | 'sign_out'; words?: string | undefined };
 
@@ -177,6 +183,7 @@ export async function endUserSession(
   const reason = written ?? by;
   const event = { action: 'session.ended', ...caller, target: session_id, reason, after: { user_id } } as const;
   const mails = by === 'administrator' ? await mailAbout(deps, { user_id, session_id }, written, at) : [];
+  requirePlaceOfUser(deps, user_id, session_id);
   const done = await deps.db.of(user_id).change({
     lock: lockUser(user_id), // of two requests for the same session only one finds it active
     require: { session: isActiveSessionOf(user_id, session_id, at) },

@@ -58,6 +58,8 @@ test('what a part does not have is refused before it is sent', async (t) => {
   const [one, other] = [newUserId('AA' as Bucket), newUserId('__' as Bucket)];
   const ofUser = sql`update users set name = null where user_id = ${other}`;
   await assert.rejects(db.of(one).run(ofUser), /about a user of another cell/);
+  const named = sql`update users set name = ${other} where user_id = ${one}`;
+  assert.equal((await db.of(one).run(named)).changes, 0, 'a name may be like an id');
   await assert.rejects(db.shared.run(ofUser), /users is in another part/);
   await assert.rejects(db.of(one).run(sql`update clients set name = 'x'`), /clients is in another part/);
   await assert.rejects(

@@ -37,15 +37,19 @@ export async function openCells(
 
   function openPart(server: () => MigratableDb, schema?: string, cell?: number): MigratableDb {
     const textOf = createCellTexts(schema);
-    const isOfAnother = (param: unknown) =>
-      typeof param === 'string' && isIdOfUser(param) && cellOf(bucketOf(param)) !== cell;
+    const isOfUser = (param: unknown) => typeof param === 'string' && isIdOfUser(param);
+    /** What a person has typed may look like an id, so one of its own is enough. */
+    const isOfAnother = (params: readonly unknown[]) => {
+      const ids = params.filter(isOfUser) as string[];
+      return ids.length > 0 && ids.every((id) => cellOf(bucketOf(id)) !== cell);
+    };
     const placed = ({ sql, params, isIncidental, key }: Statement): Statement => ({
       ...{ sql: textOf(sql).sql, params, isIncidental, key },
     });
     const placedStep = (step: Step): Step => {
       const { params = [], isRequirement, mustChange, mayConflict } = step;
       // A list begins after an id of any cell, and a requirement compares with one; what is changed is of this cell.
-      if (!isRequirement && textOf(step.sql).isAboutUsers && params.some(isOfAnother)) {
+      if (!isRequirement && textOf(step.sql).isAboutUsers && isOfAnother(params)) {
         throw new TypeError(`A change in ${schema} is about a user of another cell: ${step.sql}`);
       }
       return { ...placed(step), isRequirement, mustChange, mayConflict } as Step;
