@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { onBothEngines } from '../../../test/support/databases.ts';
 import { home, hour, minute, rowsOf, times, waitOf, world } from '../../../test/support/failure-counters.ts';
 import { plain } from '../../../test/support/plain-sql.ts';
+import { askAll } from '../../platform/db/parts.ts';
 import { deleteExpired } from '../../platform/db/table-rows.ts';
 import { passwordLimits, resetPasswordLimits } from './password-limits.ts';
 
@@ -166,7 +167,7 @@ onBothEngines(
   async (t, engine) => {
     const { deps, db, pass, at } = await world(t, engine);
     const limits = passwordLimits(deps);
-    const purge = () => deleteExpired(db, 'failure_counters', at() + 1, 100);
+    const purge = () => askAll(db, (part) => deleteExpired(part, 'failure_counters', at() + 1, 100));
     await times(4, () => limits.failed(ada, home));
     await times(12, async (index) => {
       await limits.failed('grace@example.com', elsewhere(index));
