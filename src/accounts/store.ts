@@ -209,12 +209,13 @@ const noStandardClaims = raw(standardClaimNames.map((name) => `${name} = null`).
 /**
  * With everything that refers to it: sessions, grants, factors. If that is more than one statement may delete, the row
  * stays for a while, without personal data, its address free and the user disabled, and a job deletes the rest.
+ * @param isAtOnce false in a store of several parts: the row stays until what is in other parts has followed.
  */
-export const deleteUser = (user_id: UserId, now: number): Sql[] => [
+export const deleteUser = (user_id: UserId, now: number, isAtOnce = true): Sql[] => [
   releaseHandle(user_id, now),
   deleteTerms(user_id),
   deletePicture(user_id),
-  sql`delete from users where user_id = ${user_id} and ${rowsOfUserFitOneSlice(user_id)}`,
+  ...(isAtOnce ? [sql`delete from users where user_id = ${user_id} and ${rowsOfUserFitOneSlice(user_id)}`] : []),
   sql`update users set email = '', email_key = 'deleted:' || user_id, email_verified_at = null, name = null,
              picture = null, locale = null, attributes = null, ${noStandardClaims}, role = 'user', role_granted_by = null, disabled_at = ${now},
              deleted_at = ${now}, updated_at = ${now}, terms_of = ${now}

@@ -165,7 +165,7 @@ const longJobs = {
   'apply bulk revocations': inEachPart(applyBulkRevocations),
   'delete clients': finishClientDeletions,
   'delete unreviewed clients': async (deps, signal) => !deps.timekeeper.isSettled() || deleteUnreviewed(deps, signal),
-  'delete accounts': inEachPart(finishAccountDeletions),
+  'delete accounts': finishAccountDeletions,
   'delete groups': finishGroupDeletions,
   'delete attributes': finishAttributeDeletions,
   'delete webhooks': finishWebhookDeletions,

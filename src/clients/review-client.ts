@@ -162,18 +162,17 @@ async function changeStatus(
   const grants = deps.grants.revokeOfClient(client_id, 'client_suspended', at);
   const mails = await mailToOwner(deps, target, seen, decision, reason);
   const { shared, parts } = deps.db;
+  const decided = {
+    client: mustChange(setClientStatus(client_id, from, changed)),
+    event: event.statement,
+    mails,
+  };
+  // No token ends of a client that stays approved, and none is left of one that is approved again.
+  const isApproval = to === 'approved';
   const done = await inOrder(
-    { in: shared, lock: lockClient(client_id), run: {} },
+    { in: shared, lock: lockClient(client_id), run: isApproval ? {} : decided },
     { in: parts, run: { grants: grants.inEachPart } },
-    {
-      in: shared,
-      run: {
-        client: mustChange(setClientStatus(client_id, from, changed)),
-        event: event.statement,
-        epoch: grants.shared,
-        mails,
-      },
-    },
+    { in: shared, run: { ...(isApproval && decided), epoch: grants.shared } },
   );
   deps.clients.forget(client_id);
   const client = await findAnyClient(deps, client_id);

@@ -186,7 +186,9 @@ async function configFor(
 ): Promise<Config> {
   const port = await freePort();
   const cells = cellCount || wanted;
-  const store = beside ? beside.deps.config : (on ?? (await freshStore(t, engine)));
+  const store = beside
+    ? beside.deps.config
+    : (on ?? (await freshStore(t, engine, wanted > 0 && cellCount === 0 ? { empty: true } : {})));
   const config = readConfig({
     SIGNET_PORT: String(port),
     SIGNET_BASE_URL: beside?.url ?? `http://localhost:${port}`,

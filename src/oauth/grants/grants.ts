@@ -15,7 +15,7 @@ import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { mailTo, reasonForMail } from '../../platform/mail/letters.ts';
 import { counter } from '../../platform/metrics.ts';
 import { rangesOf } from '../../platform/search-terms.ts';
-import { deleteBulkRevocation, listBulkRevocations } from './bulk-revocations.store.ts';
+import { deleteBulkRevocation, endGrantsOfSuspended, listBulkRevocations } from './bulk-revocations.store.ts';
 import { findGrant, type Grant } from './grant.store.ts';
 import { activeGrantsOf, hasGrantElsewhere, type ListedGrant } from './lists.store.ts';
 import { enqueueLogouts } from './logout-deliveries.store.ts';
@@ -251,6 +251,7 @@ const keptSeconds = 600;
  */
 export async function applyBulkRevocations(deps: StoreDeps, signal?: AbortSignal): Promise<boolean> {
   const areDone = await workIn(deps.db.parts, async (part) => {
+    if (part.schema !== undefined) await part.run(endGrantsOfSuspended(now(deps)));
     for (const revocation of await listBulkRevocations(part, bulkRevocationsPerRun)) {
       const isDone = await inSlices((rows) => applyBulkRevocation(part, revocation, rows, now(deps)), signal);
       if (!isDone) return false;

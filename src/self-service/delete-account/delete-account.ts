@@ -29,6 +29,7 @@ import { deleteGrantsOfUser } from '../../oauth/statements.ts';
 import type { Claim } from '../../platform/claims.ts';
 import { now } from '../../platform/clock.ts';
 import { inOrder, type OneDb } from '../../platform/db/db.ts';
+import { workIn } from '../../platform/db/parts.ts';
 import { inSlices } from '../../platform/db/slices.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import { deleteRowsOf } from '../../platform/db/table-rows.ts';
@@ -97,7 +98,7 @@ export async function changeToDeleted(
     grants: deps.grants.revokeOfUser(user_id, 'user_disabled', at), // their clients are notified
     recent: deps.grants.rememberDeletedOf({ user_id }, at),
     links: endLinksGivenBy(user_id),
-    user: deleteUser(user_id, at),
+    user: deleteUser(user_id, at, deps.db.parts.length === 1),
     identities: deleteIdentitiesOfUser(user_id), // so that an account with the same provider can be made at once
     codes: codeLimits(deps, { user_id, confirmed_at: totp?.confirmed_at ?? 0 }).open(),
   };
@@ -137,21 +138,27 @@ async function claimsOf(
 }
 
 /** Deletes the rows of accounts that no read returns any more, in slices, and then the accounts. @returns false if the signal ended it before all was done. */
-export async function finishAccountDeletions(
-  deps: Pick<Deps, 'clock'> & { db: OneDb },
-  signal?: AbortSignal,
+export async function finishAccountDeletions(deps: Pick<Deps, 'clock' | 'db'>, signal?: AbortSignal): Promise<boolean> {
+  const areDone = await workIn(deps.db.parts, (part) => finishDeletionsIn(part, deps, signal));
+  return !areDone.includes(false);
+}
+
+async function finishDeletionsIn(
+  part: OneDb,
+  deps: Pick<Deps, 'clock' | 'db'>,
+  signal: AbortSignal | undefined,
 ): Promise<boolean> {
-  const { db } = deps;
-  for (const { user_id } of await deletedUsers(db)) {
+  for (const { user_id } of await deletedUsers(part)) {
     for (const table of tablesWithMany('user')) {
       const deleteRows = (rows: number) =>
         table === 'grants'
-          ? deleteGrantsOfUser(db, user_id, rows, now(deps))
-          : deleteRowsOf(db, table, 'user', user_id, rows);
+          ? deleteGrantsOfUser(part, user_id, rows, now(deps))
+          : deleteRowsOf(part, table, 'user', user_id, rows);
       const isDone = await inSlices(async (rows) => (await deleteRows(rows)).changes, signal);
       if (!isDone) return false;
     }
-    await deleteDeletedUser(db, user_id);
+    if (deps.db.parts.length > 1) await deps.db.shared.run(orphanClientsOf(user_id)); // where the deletion was cut off before
+    await deleteDeletedUser(part, user_id);
   }
   return true;
 }
