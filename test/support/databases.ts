@@ -9,7 +9,14 @@ import { type MigratableDb, migrate } from '../../src/platform/db/migrate.ts';
 import { databaseFile, openDb } from '../../src/platform/db/open.ts';
 import { afterTest } from './after-test.ts';
 import { databaseUrl } from './postgres-admin.ts';
-import { cellCount, cellsAt, type PostgresServer, startPostgres, templateDatabase } from './postgres-server.ts';
+import {
+  cellCount,
+  cellsAt,
+  needTemplate,
+  type PostgresServer,
+  startPostgres,
+  templateDatabase,
+} from './postgres-server.ts';
 import { scratchFolder } from './scratch.ts';
 import { makeSqliteTemplate } from './store-template.ts';
 
@@ -66,8 +73,14 @@ export async function migrationsUpTo(dataDir: string, isChosen: (name: string) =
   return pathToFileURL(`${folder}/`);
 }
 
+let lazyTemplateInCells: Promise<void> | undefined;
+
 async function freshPostgres(t: TestContext, template: string): Promise<string> {
   const server = await postgresUrl();
+  if (cellCount > 0) {
+    lazyTemplateInCells ??= needTemplate(server);
+    await lazyTemplateInCells;
+  }
   const name = `test_${randomBytes(8).toString('hex')}`;
   await createDatabase(name, template);
   // `force` ends what a test, or a process that it killed, may have left connected.

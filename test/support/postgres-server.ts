@@ -15,9 +15,6 @@ export type PostgresServer = { url: string; pid: number; stop(): Promise<void> }
 /** By the names of `postgresql.conf`. */
 type Settings = Readonly<Record<string, string>>;
 
-/** Copied for each test: a copy is made faster than a store is prepared. */
-export const templateDatabase = 'signet_template';
-
 /**
  * Settings of the tests' own server. Not one test may depend on its disk, so nothing is flushed; no database lives long
  * enough to be vacuumed; and guessing the password, which takes 4096 rounds of a hash for each connection by default, is
@@ -57,6 +54,8 @@ export async function importWithoutExitHook() {
 
 /** In how many cells the store of each test is; 0 for a store in one part, on both engines. */
 export const cellCount = Number(process.env.TEST_CELLS ?? 0);
+/** Copied for each test: a copy is made faster than a store is prepared. */
+export const templateDatabase = cellCount > 0 ? 'signet_template_in_cells' : 'signet_template';
 export const cellsAt = (url: string, count = cellCount): CellSettings =>
   readCells(url, Array.from({ length: count }, (_, place) => `c${place}`).join(' '), undefined)!;
 
@@ -107,6 +106,14 @@ export async function startEmptyPostgres(settings: Settings): Promise<PostgresSe
     await stop();
     throw new Error(`PostgreSQL did not start:\n${lines.join('')}`, { cause: error });
   }
+}
+
+/** On the server of a run whose other processes have their stores in one part. No two of its processes may be in cells. */
+export async function needTemplate(adminUrl: string): Promise<void> {
+  const found = await asAdmin(adminUrl, (client) =>
+    client.query('select 1 from pg_database where datname = $1', [templateDatabase]),
+  );
+  if (found.rows.length === 0) await makeTemplate(adminUrl);
 }
 
 async function makeTemplate(adminUrl: string): Promise<void> {

@@ -1,5 +1,6 @@
 /**
- * `npm test`: every test file, or those that are named. With `--cells`, on PostgreSQL alone, in a store of eight cells.
+ * `npm test`: every test file, and some in a store of eight cells, too; or those that are named. With `--cells`, on PostgreSQL alone, in a
+ * store of eight cells.
  *
  * Loading Signet and its libraries takes a process as long as the tests of a small file take. Node gives each file a
  * process of its own; here several files share one, one after the other, which halves the time of a run.
@@ -12,6 +13,7 @@ import { run } from 'node:test';
 import { spec as Spec, type TestEvent } from 'node:test/reporters';
 import { pathToFileURL } from 'node:url';
 import { globalSetup, globalTeardown } from './global-setup.ts';
+import { inCells } from './in-cells.ts';
 import { scratchFolder } from './scratch.ts';
 import { watchForSilence } from './watch-for-silence.ts';
 
@@ -53,45 +55,71 @@ async function dealOut(files: string[]): Promise<string[]> {
     hand.work += work;
   }
   const dealt = hands.filter((hand) => hand.files.length > 0).sort((a, b) => b.work - a.work);
-  return Promise.all(
-    dealt.map(async (hand, number) => {
-      const path = join(folder, `${number}.mjs`);
-      const imports = hand.files.map((file) => `import ${JSON.stringify(pathToFileURL(resolve(file)).href)};\n`);
-      await writeFile(path, imports.join(''));
-      return path;
-    }),
-  );
+  return Promise.all(dealt.map((hand, number) => moduleOf(join(folder, `${number}.mjs`), hand.files)));
+}
+
+async function moduleOf(path: string, files: readonly string[]): Promise<string> {
+  await writeFile(path, files.map((file) => `import ${JSON.stringify(pathToFileURL(resolve(file)).href)};\n`).join(''));
+  return path;
 }
 
 /** A line of our log at the level `error` or above. */
 const errorLine = /^\{"level":[56]0,.*$/m;
 
-async function testAll(named: string[]): Promise<boolean> {
-  const files = named.length > 0 ? named : globSync(['{src,test}/**/*.test.ts', 'packages/*/test/**/*.test.ts']);
+type RunOptions = NonNullable<Parameters<typeof run>[0]>;
+type Run = { modules: string[]; only?: readonly string[]; env?: RunOptions['env'] };
+
+/** @param write gets what the terminal is to show. @returns whether all has passed, and all of `only` was there. */
+async function runTests({ modules, only, env }: Run, write: (text: string) => void): Promise<boolean> {
   let passed = false;
   let quiet = true;
+  const missing = new Set(only);
   async function* watched(events: AsyncIterable<TestEvent>): AsyncGenerator<TestEvent> {
     for await (const event of events) {
       // Whatever a test expects to be logged it reads itself. What reaches the terminal was not expected.
       if (event.type === 'test:stdout' || event.type === 'test:stderr') quiet &&= !errorLine.test(event.data.message);
       if (event.type === 'test:summary' && event.data.file === undefined) passed = event.data.success;
+      if (event.type === 'test:pass') missing.delete(event.data.name);
       yield event;
     }
   }
+  const abort = new AbortController();
+  const { signal } = abort;
+  const testNamePatterns = only?.map((name) => new RegExp(`^${RegExp.escape(name)}$`));
+  const options = { execArgv, concurrency, signal, timeout: Infinity, ...(env && { env }) };
+  const events = run({ files: modules, ...options, ...(testNamePatterns && { testNamePatterns }) });
+  const told = watched(watchForSilence(events, abort));
+  for await (const text of Readable.from(told).compose(new Spec())) write(String(text));
+  if (!quiet) write('An error was logged that no test expected; it is printed above, with "level":50 or 60.\n');
+  for (const name of missing) write(`This is no test, or it failed: ${name}\n`);
+  return passed && quiet && missing.size === 0;
+}
+
+/** Some tests once more, in a store of cells. */
+async function runInCells(write: (text: string) => void): Promise<boolean> {
+  const module = await moduleOf(join(await scratchFolder('in-cells'), 'all.mjs'), Object.keys(inCells));
+  const only = Object.values(inCells).flatMap((names) => names.map((name) => `${name} (postgres)`));
+  return runTests({ modules: [module], only, env: { ...process.env, TEST_CELLS: cells } }, write);
+}
+
+async function testAll(named: string[]): Promise<boolean> {
+  const files = named.length > 0 ? named : globSync(['{src,test}/**/*.test.ts', 'packages/*/test/**/*.test.ts']);
+  const isWhole = named.length === 0 && !process.env.TEST_CELLS;
   await globalSetup();
   try {
-    const abort = new AbortController();
-    const { signal } = abort;
-    const events = run({ files: await dealOut(files), execArgv, concurrency, signal, timeout: Infinity });
-    const told = watched(watchForSilence(events, abort));
-    for await (const text of Readable.from(told).compose(new Spec())) process.stdout.write(text);
+    const texts = ['\nIn a store of eight cells:\n'];
+    const areWell = await Promise.all([
+      runTests({ modules: await dealOut(files) }, (text) => process.stdout.write(text)),
+      isWhole ? runInCells((text) => texts.push(text)) : true,
+    ]);
+    if (isWhole) process.stdout.write(texts.join(''));
+    return !areWell.includes(false);
   } finally {
     await globalTeardown();
   }
-  if (!quiet) console.error('An error was logged that no test expected; it is printed above, with "level":50 or 60.');
-  return passed && quiet;
 }
 
+const cells = '8';
 const args = process.argv.slice(2);
-if (args[0] === '--cells') process.env.TEST_CELLS = '8';
+if (args[0] === '--cells') process.env.TEST_CELLS = cells;
 process.exitCode = (await testAll(args.filter((arg) => arg !== '--cells'))) ? 0 : 1;
