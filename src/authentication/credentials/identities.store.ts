@@ -89,12 +89,12 @@ export const deleteIdentity = (user_id: UserId, issuer: string): Sql =>
 
 /** @param email what the upstream calls the user today, for lists; null leaves the stored one. */
 export const touchIdentity = (
-  { issuer, subject }: Pick<Identity, 'issuer' | 'subject'>,
+  { issuer, subject, user_id }: Pick<Identity, 'issuer' | 'subject' | 'user_id'>,
   email: string | null,
   now: number,
 ): Sql =>
   sql`update identities set last_used_at = ${now}, email = coalesce(${asText(email)}, email)
-       where issuer = ${issuer} and subject = ${subject}`;
+       where issuer = ${issuer} and subject = ${subject} and user_id = ${user_id}`;
 
 export const deleteIdentitiesOfUser = (user_id: UserId): Sql => sql`delete from identities where user_id = ${user_id}`;
 
