@@ -8,7 +8,7 @@ import { fieldProblem, invalidFields, invalidState, RequestError, refusal } from
 import type { GroupId, UserId } from '../platform/ids.ts';
 import { maxGroupsOfUser } from './group.ts';
 import { requireGroup } from './manage-groups.ts';
-import { deleteMember, groupsOfUser, insertMember, membersAmong } from './members.store.ts';
+import { deleteMember, groupsOfUser, insertMember, membersAmong, usersInGroups } from './members.store.ts';
 import { touchGroup } from './store.ts';
 
 export type MemberDeps = Pick<Deps, 'db' | 'clock' | 'placement' | 'claims'>;
@@ -66,7 +66,13 @@ export async function changeMembers(
     const some = concerned.slice(start, start + atOnce);
     const members = new Set((await membersAmong(deps.db, group_id, some)).map(({ user_id }) => user_id));
     const changing = some.filter((one) => isRemoved.has(one) === members.has(one));
-    for (const [part, ofPart] of Map.groupBy(changing, (user_id) => deps.db.of(user_id))) {
+    const parts = Map.groupBy(changing, (user_id) => deps.db.of(user_id));
+    if (parts.size > 1)
+      await refuseFull(
+        deps,
+        changing.filter((one) => !isRemoved.has(one)),
+      ); // each part has its own change
+    for (const [part, ofPart] of parts) {
       const { leaving = [], joining = [] } = Object.groupBy(ofPart, (one) =>
         isRemoved.has(one) ? 'leaving' : 'joining',
       );
@@ -76,6 +82,13 @@ export async function changeMembers(
   }
   return isChanged;
 }
+
+async function refuseFull(deps: MemberDeps, joining: readonly UserId[]): Promise<void> {
+  if ((await usersInGroups(deps.db, joining, maxGroupsOfUser)).length > 0) throw inTooMany();
+}
+
+const inTooMany = (): RequestError =>
+  refusal('invalid_state', { key: 'problem.group.of_user', values: { max: maxGroupsOfUser } });
 
 /** Of one part of the store. */
 type Some = { in: Part; leaving: readonly UserId[]; joining: readonly UserId[] };
@@ -109,8 +122,7 @@ async function changeSome(
   if (done.ok) return;
   await requireGroup(deps, group_id);
   for (const user_id of joining) {
-    if ((await groupsOfUser(deps.db, user_id)).length >= maxGroupsOfUser)
-      throw refusal('invalid_state', { key: 'problem.group.of_user', values: { max: maxGroupsOfUser } });
+    if ((await groupsOfUser(deps.db, user_id)).length >= maxGroupsOfUser) throw inTooMany();
   }
   throw invalidState('changed');
 }

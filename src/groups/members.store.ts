@@ -128,6 +128,15 @@ export const membersAmong = (db: Db, group_id: GroupId, user_ids: readonly UserI
     ),
   );
 
+/** Those of some users who are in so many groups, or more. */
+export const usersInGroups = (db: Db, user_ids: readonly UserId[], most: number) =>
+  askOfEach(db, user_ids, (part, ids) =>
+    part.all(
+      Member.pick('user_id'),
+      sql`select user_id from group_members where user_id in ${oneOf(ids)} group by user_id having count(*) >= ${most}`,
+    ),
+  );
+
 /** For a group that is deleted. */
 export const deleteSomeMembers = (part: Part, group_id: GroupId, rows: number) =>
   part.run(
