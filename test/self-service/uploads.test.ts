@@ -114,10 +114,10 @@ testSignet('an upload that is given up before its user is known is not counted',
   const { port } = new URL(signet.url);
   const cookie = [...user.browser.cookies].map((pair) => pair.join('=')).join('; ');
   for (let number = 0; number < 2; number += 1) {
-    const { db } = signet.deps;
-    const { query } = db;
+    const part = signet.deps.db.of(user.user_id);
+    const { query } = part;
     const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    db.query = async (statement) => {
+    part.query = async (statement) => {
       reached.resolve();
       await released.promise;
       return query(statement);
@@ -130,7 +130,7 @@ testSignet('an upload that is given up before its user is known is not counted',
     await reached.promise;
     socket.destroy();
     await closed;
-    db.query = query;
+    part.query = query;
     released.resolve();
   }
   const picture = { method: 'PUT', body: JSON.stringify({ content }) };
