@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { ada, asReviewer, eventsOf, openClients, refusedWith } from '../../test/support/clients.ts';
 import { onBothEngines } from '../../test/support/databases.ts';
-import { deletedWithClients } from '../../test/support/deleted-clients.ts';
+import { finishDeletions } from '../../test/support/deletions.ts';
 import { plain } from '../../test/support/plain-sql.ts';
 import type { Db } from '../platform/db/db.ts';
 import { RequestError } from '../platform/errors.ts';
@@ -242,7 +242,7 @@ onBothEngines('a deleted client is gone with its secrets and grants; the log kee
   pass(1);
   const target = { client_id: client.client_id, owner_user_id: 'usr_ada', caller: ada };
   await deleteClient(deps, target);
-  await deletedWithClients(deps);
+  await finishDeletions(deps);
   for (const table of ['clients', 'client_secrets', 'grants'])
     assert.deepEqual(await plain(db).all(`select * from ${table}`), []);
   assert.equal(await deps.clients.find(client.client_id), undefined);

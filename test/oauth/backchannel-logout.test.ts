@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import { runJobs } from '../../src/app/jobs.ts';
 import { suspendClient } from '../../src/clients/review-client.ts';
 import { logoutEvent } from '../../src/oauth/logout/logout-sender.ts';
-import { deletedWithClients } from '../support/deleted-clients.ts';
+import { finishDeletions } from '../support/deletions.ts';
 import { sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
 import { assertRefused, claimsOf, type RegisteredClient, type Tokens } from '../support/relying-party.ts';
@@ -548,7 +548,7 @@ testSignet(
       await administrator.signIn();
       for (const client of [scene.silent, scene.absent]) {
         await remove(client);
-        await deletedWithClients(signet.deps);
+        await finishDeletions(signet.deps);
         assert.equal(await rowsOf(client), 0);
       }
       assert.deepEqual(await notified(scene), []);

@@ -4,7 +4,7 @@ import { now } from '../../src/platform/clock.ts';
 import { changeToDeleted } from '../../src/self-service/delete-account/delete-account.ts';
 import type { Answer } from '../support/browser.ts';
 import { readAnswer } from '../support/browser.ts';
-import { deletedWithClients } from '../support/deleted-clients.ts';
+import { finishDeletions } from '../support/deletions.ts';
 import { plain } from '../support/plain-sql.ts';
 import { assertRefused, tokensOf } from '../support/relying-party.ts';
 import { type Signet, testSignet } from '../support/signet.ts';
@@ -106,7 +106,7 @@ testSignet('a token of a user or client that was deleted is invalid at once', as
     }
   }
   assertRefused(await client.refresh(tokens[1]!.refresh_token), 400, 'invalid_grant');
-  await deletedWithClients(deps);
+  await finishDeletions(deps);
   const left = await plain(deps.db).all('select 1 from grants', []);
   assert.equal(left.length, 0);
 });
