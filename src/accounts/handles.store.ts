@@ -25,7 +25,7 @@ const others = (user_id: UserId, handle: string, now: number): Sql =>
   sql`select count(*) from handles where user_id = ${user_id} and handle_hash <> ${digest(handle)} and ${isKept(now)}`;
 
 /**
- * A requirement of the part of a handle: behind a lock of the user's row, one more is not too many.
+ * A requirement of the user's part: behind a lock of their row, one more is not too many.
  * @param elsewhere {@link handlesElsewhere}.
  */
 export const mayTakeHandle = (user_id: UserId, handle: string, now: number, elsewhere: number): Sql =>
@@ -33,10 +33,10 @@ export const mayTakeHandle = (user_id: UserId, handle: string, now: number, else
 
 const Count = row('handles', { handles: integer });
 
-/** How many other handles a user has in other parts than the one of this handle. */
+/** How many other handles than this one a user has in other parts than their own. */
 export const handlesElsewhere = (db: Db, user_id: UserId, handle: string, now: number): Promise<number> =>
   sumOfAll(db, async (part) =>
-    part === partOfHandle(db, handle)
+    part === db.of(user_id)
       ? 0
       : ((await part.get(Count, sql`select (${others(user_id, handle, now)}) as handles`))?.handles ?? 0),
   );
@@ -46,6 +46,25 @@ export const takeHandle = (user_id: UserId, handle: string, now: number): Sql =>
   sql`insert into handles (handle_hash, user_id, released_at) values (${digest(handle)}, ${user_id}, null)
       on conflict (handle_hash) do update set user_id = excluded.user_id, released_at = null
        where handles.user_id = excluded.user_id or handles.released_at <= ${now - handleKeptSeconds}`;
+
+/** A condition in the part of a handle. @param invited the address whose reservation the user comes for. */
+export const isTakenByOthers = (
+  user_id: UserId,
+  handle: string,
+  { now, invited }: { now: number; invited?: string | undefined },
+): Sql => {
+  const own = [user_id, ...(invited === undefined ? [] : inviteesOf(invited))];
+  return sql`exists (select 1 from handles where handle_hash = ${digest(handle)} and user_id not in ${oneOf(own)} and ${isKept(now)})`;
+};
+
+/** What was claimed is taken: no other user could meanwhile. */
+export const keepHandle = (handle_hash: string, user_id: UserId): Sql =>
+  sql`insert into handles (handle_hash, user_id, released_at) values (${handle_hash}, ${user_id}, null)
+      on conflict (handle_hash) do update set user_id = excluded.user_id, released_at = null`;
+
+export const releaseHash = (handle_hash: string, user_id: UserId, now: number): Sql =>
+  sql`update handles set released_at = ${now}
+       where handle_hash = ${handle_hash} and user_id = ${user_id} and released_at is null`;
 
 /** Who holds what is reserved for the invitations of an address, spelled in one way. Like the handle, only as a hash. */
 const inviteeOf = (email: string): string => `invitation:${digest(email)}`;
@@ -60,9 +79,15 @@ export const reserveHandle = (email: string, handle: string, { until, now }: { u
       on conflict (handle_hash) do update set user_id = excluded.user_id, released_at = excluded.released_at
        where handles.user_id = excluded.user_id or handles.released_at <= ${now - handleKeptSeconds}`;
 
+/** Of an invitation that was not made, since the address has an account: no other one of it can be used either. */
+export const takeReservationBack = (email: string, handle: string): Sql =>
+  sql`delete from handles where handle_hash = ${digest(handle)} and user_id = ${inviteeOf(readableEmail(email))}`;
+
+const inviteesOf = (email: string): string[] => [email, readableEmail(email)].map(inviteeOf);
+
 /** To be followed by {@link takeHandle} in the change by which the person joins. */
 export const deleteReservations = (email: string): Sql =>
-  sql`delete from handles where user_id in ${oneOf([email, readableEmail(email)].map(inviteeOf))}`;
+  sql`delete from handles where user_id in ${oneOf(inviteesOf(email))}`;
 
 /** {@link deleteReservations} in the parts besides one. A reservation that is left ends with its invitation. */
 export const deleteReservationsElsewhere = async (db: Db, here: Part, email: string): Promise<void> => {
@@ -74,12 +99,6 @@ export const deleteReservationsElsewhere = async (db: Db, here: Part, email: str
 export const releaseHandle = (user_id: UserId, now: number, taken?: string | null): Sql =>
   sql`update handles set released_at = ${now} where user_id = ${user_id} and released_at is null
          ${taken ? sql`and handle_hash <> ${digest(taken)}` : sql``}`;
-
-/** {@link releaseHandle} in other parts than the one of the user, after the change that deletes them. */
-export const releaseHandlesElsewhere = async (db: Db, user_id: UserId, now: number): Promise<void> => {
-  const others = db.parts.filter((part) => part !== db.of(user_id));
-  await Promise.all(others.map((part) => part.run(releaseHandle(user_id, now))));
-};
 
 /** Those given up, which are not free yet. Whose they are now is a member of a user. */
 export const exportedHandles = exportedTable('handles', {

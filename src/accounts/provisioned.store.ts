@@ -5,6 +5,7 @@ import { exportedTable } from '../platform/db/exported-table.ts';
 import { askAll, askOfEach, mergeAll, sumOfAll } from '../platform/db/parts.ts';
 import { flag, id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { oneOf, raw, sql } from '../platform/db/sql.ts';
+import type { Deps } from '../platform/deps.ts';
 import { digest, type UserId } from '../platform/ids.ts';
 import { findUser, oldestFirst, User } from './store.ts';
 
@@ -70,8 +71,10 @@ export const countScimUsers = async (db: Db, most: number): Promise<number> => {
 
 const Id = row('scim_users', { user_id: id<UserId>() });
 
-export const idsByUserName = async (db: Db, key: string) =>
-  (await askAll(db, (part) => part.all(Id, sql`select user_id from scim_users where user_name_key = ${key}`))).flat();
+export const idByUserName = ({ db, claims }: Pick<Deps, 'db' | 'claims'>, key: string) =>
+  claims.find(claimOfUserName(db, key), (part) =>
+    part.get(Id, sql`select user_id from scim_users where user_name_key = ${key}`),
+  );
 
 /** It is one user's in all parts of the store. @param key of a user name. */
 export const claimOfUserName = (db: Db, key: string): Claim => {

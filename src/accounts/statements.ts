@@ -19,6 +19,7 @@ export {
   listReviewersAfter,
 } from './administrators.store.ts';
 export { countSameMailbox } from './email-keys.store.ts';
+export { claimOfHandle, claimsOfHandles, handleClaims, handleWrites } from './handle-claims.store.ts';
 export {
   deleteReservations,
   deleteReservationsElsewhere,
@@ -26,10 +27,8 @@ export {
   handlesElsewhere,
   mayTakeHandle,
   partOfHandle,
-  releaseHandle,
-  releaseHandlesElsewhere,
   reserveHandle,
-  takeHandle,
+  takeReservationBack,
 } from './handles.store.ts';
 export {
   deleteInvitations,
@@ -67,8 +66,8 @@ export {
   findProvisioned,
   findScimUser,
   findScimUsers,
+  idByUserName,
   idsByExternalId,
-  idsByUserName,
   insertProvisioned,
   listScimUsers,
   type Provisioned,

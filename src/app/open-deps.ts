@@ -1,13 +1,13 @@
 import pino, { type Logger } from 'pino';
 import { administratorClaims } from '../accounts/administrators.ts';
-import { emailClaims, userNameClaims } from '../accounts/statements.ts';
+import { emailClaims, handleClaims, userNameClaims } from '../accounts/statements.ts';
 import { openApis } from '../apis/register.ts';
 import { openAttributes } from '../attributes/register.ts';
 import { openAuditLog } from '../audit/audit-log.ts';
 import { openWitnesses } from '../audit/witness.ts';
 import { openPasswordHasher, type PasswordHasher } from '../authentication/credentials/password-hash.ts';
 import { openProviders } from '../authentication/credentials/provider-register.ts';
-import { identityClaims } from '../authentication/statements.ts';
+import { identityClaims, passkeyClaims } from '../authentication/statements.ts';
 import { openFailureRecorder } from '../clients/failures.ts';
 import { clientDirectory } from '../clients/find-clients.ts';
 import { openMetadataDocuments } from '../clients/from-outside/metadata-documents.ts';
@@ -138,7 +138,9 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
         {
           administrators: administratorClaims,
           email: emailClaims(db),
+          handle: handleClaims(db),
           identity: identityClaims(db),
+          passkey: passkeyClaims(db),
           user_name: userNameClaims(db),
         },
       ),

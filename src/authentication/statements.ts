@@ -10,7 +10,14 @@ export {
   insertIdentity,
   listIdentities,
 } from './credentials/identities.store.ts';
-export { deletePasskeysOfUser, insertPasskey, listPasskeys, type Passkey } from './credentials/passkeys.store.ts';
+export {
+  claimOfPasskey,
+  deletePasskeysOfUser,
+  insertPasskey,
+  listPasskeys,
+  type Passkey,
+  passkeyClaims,
+} from './credentials/passkeys.store.ts';
 export { passwordOf, setPassword } from './credentials/passwords.store.ts';
 export { exportedProviders, mostProviders } from './credentials/providers.store.ts';
 export {

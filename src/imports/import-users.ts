@@ -1,10 +1,9 @@
 import {
   existingUsers,
+  handleWrites,
   insertUser,
   noteSecondFactor,
-  partOfHandle,
   setDisabled,
-  takeHandle,
   usersOfAddresses,
 } from '../accounts/statements.ts';
 import { auditEvent, type Caller } from '../audit/audit.ts';
@@ -15,11 +14,12 @@ import { groupNameKey, maxGroupsOfUser } from '../groups/group.ts';
 import { findGroupsByKeys, insertMember } from '../groups/statements.ts';
 import { now } from '../platform/clock.ts';
 import { mayConflict, mustChange, type Writes } from '../platform/db/change.ts';
-import type { Part } from '../platform/db/db.ts';
+import { type Part, StoreUnavailable } from '../platform/db/db.ts';
 import { allOf, type Sql } from '../platform/db/sql.ts';
 import { emailKeys } from '../platform/email-address.ts';
 import { inEnglish, type MessageKey } from '../platform/i18n/translate.ts';
 import { type GroupId, newUserIdAt, type UserId } from '../platform/ids.ts';
+import { claimsOf, type Unclaimed, unclaimedEmail } from './claims.ts';
 import type { ImportDeps } from './deps.ts';
 import type { Member } from './format.ts';
 import type { Totp } from './read-factors.ts';
@@ -74,12 +74,13 @@ export async function importUsers(
   };
   const fresh = await leaveOutKnown(deps, entries, { outcomes, refuse });
   const known = await findTheirGroups(deps, fresh, { omissions, refuse });
+  const triedClaims = new Set<string>();
   for (const [part, some] of Map.groupBy(known, ({ user_id }) => deps.db.of(user_id))) {
     let left = some;
     while (left.length > 0) {
       const after = { source, users: left.length };
       const event = auditEvent({ action: 'user.list_imported', ...caller, after }, at).statement;
-      const failed = await storeIn(deps, part, left, { at, event, dryRun });
+      const failed = await storeIn(deps, part, left, { at, event, dryRun, triedClaims });
       if (failed === undefined) {
         for (const { place, user_id, dropped } of left) outcomes[place] = { status: 'imported', user_id, dropped };
         break;
@@ -92,57 +93,61 @@ export async function importUsers(
 
 const tried = 'tried';
 
+type Storing = {
+  at: number;
+  event: Sql;
+  dryRun: boolean | undefined;
+  /** Of a dry run: what users of the parts before would have. */
+  triedClaims: Set<string>;
+};
+
 /**
- * Users of one part. What is elsewhere is written before, if it may be refused: their usernames; or after, so that who is known to the
- * import is there: a user of whom a crash has left no note is refused when the import is repeated.
+ * Users of one part. What others may have in another one is claimed before; their notes that are elsewhere follow, so that who is known to
+ * the import is there: a user of whom a crash has left no note is refused when the import is repeated.
  * @returns what has refused it; undefined if all are stored, or would be.
  */
 async function storeIn(
   deps: ImportDeps,
   part: Part,
   entries: readonly Entry[],
-  { at, event, dryRun }: { at: number; event: Sql; dryRun: boolean | undefined },
+  { at, event, dryRun, triedClaims }: Storing,
 ): Promise<string | undefined> {
-  const elsewhere = (writes: readonly Placed[]) =>
-    [...Map.groupBy(writes, (one) => one.in)].filter(([other]) => other !== part);
-  const write = async (where: Part, run: Writes): Promise<string | undefined> => {
-    const done = await where.change({ run: dryRun ? { ...run, [tried]: mustChange(undoEverything) } : run });
-    return done.ok || done.failed === tried ? undefined : String(done.failed);
-  };
-  const notes = entries.map((one) => noteOf(deps, one, at));
-  const handles = entries.flatMap((one) => handleOf(deps, one, at));
-  for (const [other, some] of elsewhere(handles)) {
-    const failed = await write(other, together(some));
-    if (failed !== undefined) return failed;
-  }
-  const here = entries.map((entry, index) => {
-    const beside = [notes[index]!, ...handleOf(deps, entry, at)].filter((one) => one.in === part);
-    return { ...together(beside), ...writesOf(deps, entry, at) };
+  const claims = entries.map((entry) => claimsOf(deps, entry, at));
+  const nameOf = new Map(claims.flatMap(({ named }) => [...named]));
+  for (const [claim, name] of nameOf) if (triedClaims.has(claim.key)) return name;
+  const notes = new Map(entries.map((entry) => [entry, noteOf(entry, at)]));
+  const isHere = ({ import_key }: Entry) => deps.db.of(import_key) === part;
+  const unclaimed = await Promise.all(entries.map((entry) => unclaimedEmail(deps, part, entry)));
+  const wanted = claims.map(({ user_id, named }) => ({ user_id, taken: [...named.keys()] }));
+  const done = await deps.claims.holdingAll(wanted, (ticketOf) => {
+    const writes = entries.map((entry, index) => ({
+      ...(isHere(entry) && notes.get(entry)),
+      ...writesOf(deps, entry, at, unclaimed[index]!),
+      [`claim-${entry.place}`]: ticketOf(entry.user_id),
+    }));
+    const run: Writes = {
+      ...Object.assign({}, ...writes),
+      event,
+      ...(dryRun && { [tried]: mustChange(undoEverything) }),
+    };
+    return part.change({ run });
   });
-  const failed = await write(part, { ...Object.assign({}, ...here), event });
-  if (failed !== undefined || dryRun) return failed;
-  for (const [other, some] of elsewhere(notes)) await write(other, together(some));
+  if (!done.ok) {
+    const failed = 'claim' in done && done.claim ? nameOf.get(done.claim)! : String(done.failed);
+    if (failed.startsWith('claim-')) throw new StoreUnavailable('An import stood still for too long. Repeat it.');
+    if (failed !== tried) return failed;
+    for (const claim of nameOf.keys()) triedClaims.add(claim.key);
+    return undefined;
+  }
+  const elsewhere = entries.filter((entry) => !isHere(entry));
+  for (const [other, some] of Map.groupBy(elsewhere, ({ import_key }) => deps.db.of(import_key)))
+    await other.change({ run: Object.assign({}, ...some.map((entry) => notes.get(entry))) as Writes });
   return undefined;
 }
 
-/** What is not where the user is. */
-type Placed = { in: Part; writes: Writes };
-
-const together = (some: readonly Placed[]): Writes => Object.assign({}, ...some.map(({ writes }) => writes));
-
-const noteOf = ({ db }: ImportDeps, { place, user_id, import_key }: Entry, at: number): Placed => ({
-  in: db.of(import_key),
-  writes: { [`key-${place}`]: mayConflict(insertImported(import_key, user_id, at)) },
+const noteOf = ({ place, user_id, import_key }: Entry, at: number): Writes => ({
+  [`key-${place}`]: mayConflict(insertImported(import_key, user_id, at)),
 });
-
-const handleOf = (
-  { db }: ImportDeps,
-  { place, user: { preferred_username: handle }, user_id }: Entry,
-  at: number,
-): Placed[] =>
-  handle === undefined
-    ? []
-    : [{ in: partOfHandle(db, handle), writes: { [`handle-${place}`]: mustChange(takeHandle(user_id, handle, at)) } }];
 
 type Decisions = { outcomes: Outcome[]; refuse(entry: Entry, path: string, message: string): void };
 
@@ -261,7 +266,12 @@ function lesserUser(user: CheckedUser, kind: string, index: number): CheckedUser
 }
 
 /** Of the user's own part. A user is disabled last, since a disabled one gets no passkeys. */
-function writesOf(deps: ImportDeps, { place, user, user_id, group_ids }: Entry, at: number): Writes {
+function writesOf(
+  deps: ImportDeps,
+  { place, user, user_id, group_ids }: Entry,
+  at: number,
+  unclaimed: Unclaimed,
+): Writes {
   const { email_verified, password_hash, totp, identities, passkeys } = user;
   const { sub: _, disabled, ...own } = user;
   const past = (time: number | undefined, otherwise: number) => Math.min(time ?? otherwise, at);
@@ -279,9 +289,11 @@ function writesOf(deps: ImportDeps, { place, user, user_id, group_ids }: Entry, 
   };
   const min_characters = user.password_min_characters ?? null;
   const password = password_hash === undefined ? undefined : { password_hash, min_characters };
+  const { taken } = handleWrites(deps.db, user_id, user.preferred_username, at);
   const hasSecondFactor = totp !== undefined || passkeys.length > 0;
   return {
-    [name('user')]: insertUser(row, at),
+    ...(taken && { [name('handle')]: taken }),
+    [name('user')]: [...insertUser(row, at), ...unclaimed],
     ...(password && { [name('password')]: setPassword(user_id, password, user.password_changed_at ?? created_at) }),
     ...(totp && { [name('totp')]: writeTotp(deps, user_id, totp, at) }),
     ...Object.fromEntries(

@@ -23,8 +23,8 @@ export const insertClaim = (claim: ClaimOfAct): Sql =>
       on conflict (claim_key) do update set since = excluded.since, act = excluded.act
        where claims.user_id = excluded.user_id`;
 
-export const isClaimed = ({ claim_key, act }: ClaimOfAct): Sql =>
-  sql`exists (select 1 from claims where claim_key = ${claim_key} and act = ${act})`;
+export const isClaimed = ({ claim_key, user_id, act }: ClaimOfAct): Sql =>
+  sql`exists (select 1 from claims where claim_key = ${claim_key} and user_id = ${user_id} and act = ${act})`;
 
 export const unsettle = ({ claim_key, user_id, since, act }: ClaimOfAct): Sql =>
   sql`update claims set since = ${since}, act = ${act} where claim_key = ${claim_key} and user_id = ${user_id}`;

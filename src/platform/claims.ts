@@ -19,6 +19,7 @@ import {
 import { type Clock, now } from './clock.ts';
 import { mayConflict, type Requirements, type Write } from './db/change.ts';
 import { type Db, type Part, StoreUnavailable } from './db/db.ts';
+import { findInAll } from './db/parts.ts';
 import { inSlices } from './db/slices.ts';
 import { type Sql, sql } from './db/sql.ts';
 import { newSuffix, type UserId } from './ids.ts';
@@ -56,7 +57,11 @@ export type Ticket = readonly Write<never, true>[] | undefined;
 /** `claim`: which is another user's; undefined if the act took so long that it was given up. */
 export type ClaimRefused = { ok: false; failed: 'claim'; claim?: Claim };
 
-type One = { claim: Claim; row: ClaimOfAct };
+/** Whether another user has one of some claims; not, if the act was given up. */
+export const isTakenClaim = (done: { ok: boolean; claim?: unknown } | { ok: false }, among?: Claimed): boolean =>
+  'claim' in done && done.claim !== undefined && (among?.taken?.includes(done.claim as Claim) ?? true);
+
+type One = { claim: Claim; row: ClaimOfAct; hasTicket: boolean };
 type Act = { act: string; taken: readonly One[]; givenUp: readonly One[] };
 
 /** After so long others do not wait for an act. */
@@ -77,7 +82,8 @@ const kindOf = (key: string): string => key.slice(0, key.indexOf(':'));
  *
  * Nothing depends on how long an act takes. It leaves a ticket with the user before it claims anything, and the change needs that
  * ticket; settling the claim takes the ticket away before it reads what the user has. So a process that was stopped for an hour
- * in between changes nothing when it goes on.
+ * in between changes nothing when it goes on. To give up what is kept needs none: late, it leaves a claim that its user does not have
+ * any more, which the next one settles.
  * @param kinds by the first word of a key.
  */
 export function openClaims({ db, clock }: { db: Db; clock: Clock }, kinds: Readonly<Record<string, ClaimKind>>) {
@@ -137,7 +143,7 @@ export function openClaims({ db, clock }: { db: Db; clock: Clock }, kinds: Reado
   /** @param isDone whether the change was made, as far as is known: then what was to be taken is held. */
   async function end({ act, taken, givenUp }: Act, isDone: boolean): Promise<void> {
     const all = [...taken, ...givenUp];
-    if (!isDone) await Promise.all(inParts(all, byUser, (one) => takeTicketBack(one.row)));
+    if (!isDone) await Promise.all(inParts(all.filter(hasTicket), byUser, (one) => takeTicketBack(one.row)));
     const kept = isDone ? taken.filter(({ row }) => readKind(row)[0].isKept) : [];
     const settleOwn = async ({ claim: { part, key } }: One): Promise<void> => {
       const row = await findClaimRow(part, key);
@@ -151,7 +157,10 @@ export function openClaims({ db, clock }: { db: Db; clock: Clock }, kinds: Reado
 
   /** @returns the claim that is another user's; undefined if all is claimed. */
   async function begin({ taken, givenUp }: Act): Promise<Claim | undefined> {
-    await Promise.all(inParts([...taken, ...givenUp], byUser, ({ row }) => insertTicket(row)));
+    const first = new Map(taken.toReversed().map((one) => [one.claim.key, one]));
+    const second = taken.find((one) => first.get(one.claim.key) !== one);
+    if (second) return second.claim;
+    await Promise.all(inParts([...taken, ...givenUp].filter(hasTicket), byUser, ({ row }) => insertTicket(row)));
     for (const part of db.parts) {
       const some = taken.filter((one) => one.claim.part === part);
       const refused = some.length === 0 ? undefined : await take(part, some);
@@ -163,6 +172,7 @@ export function openClaims({ db, clock }: { db: Db; clock: Clock }, kinds: Reado
     return undefined;
   }
 
+  const hasTicket = (one: One): boolean => one.hasTicket;
   const byUser = ({ row }: One): Part => db.of(row.user_id);
   const byClaim = ({ claim }: One): Part => claim.part;
   const inParts = (some: readonly One[], partOf: (one: One) => Part, statement: (one: One) => Sql) =>
@@ -181,10 +191,13 @@ export function openClaims({ db, clock }: { db: Db; clock: Clock }, kinds: Reado
     const own = { since: now({ clock }), act: newSuffix() };
     const claimsOf = (which: 'taken' | 'givenUp') =>
       wanted.flatMap(({ user_id, [which]: claims = [] }) =>
-        claims.map((claim): One => ({ claim, row: { claim_key: claim.key, user_id, ...own } })),
+        claims.map((claim): One => {
+          const row = { claim_key: claim.key, user_id, ...own };
+          return { claim, row, hasTicket: which === 'taken' || !readKind(row)[0].isKept };
+        }),
       );
     const act = { act: own.act, taken: claimsOf('taken'), givenUp: claimsOf('givenUp') };
-    const tickets = Map.groupBy([...act.taken, ...act.givenUp], ({ row }) => row.user_id);
+    const tickets = Map.groupBy([...act.taken, ...act.givenUp].filter(hasTicket), ({ row }) => row.user_id);
     let isDone = false;
     try {
       const refused = await begin(act);
@@ -210,6 +223,21 @@ export function openClaims({ db, clock }: { db: Db; clock: Clock }, kinds: Reado
     /** Who has it by a claim, as far as is known: ask the rows of that user. */
     holderOf: async ({ part, key }: Claim): Promise<UserId | undefined> =>
       isNeeded ? (await findClaimRow(part, key))?.user_id : undefined,
+
+    /**
+     * What is claimed, of whichever user has it.
+     * @param ask for it in a part. While the one that decides is away, all others are asked.
+     */
+    async find<Row>({ part, key }: Claim, ask: (part: Part) => Promise<Row | undefined>): Promise<Row | undefined> {
+      if (!isNeeded) return ask(part);
+      try {
+        const row = await findClaimRow(part, key);
+        return row && ask(db.of(row.user_id));
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error;
+        return findInAll(db, ask);
+      }
+    },
 
     /**
      * For a change in the part of a claim by which a user has it without one: refused if another user has it by a claim. One whose user has

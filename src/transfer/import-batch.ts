@@ -3,9 +3,10 @@ import type { Attribute } from '../attributes/attribute.ts';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import type { Problem } from '../imports/read-user.ts';
 import { findImported, importKey, undoEverything } from '../imports/statements.ts';
+import { isTakenClaim } from '../platform/claims.ts';
 import { now } from '../platform/clock.ts';
 import { mayConflict, mustChange, type Writes } from '../platform/db/change.ts';
-import type { Part } from '../platform/db/db.ts';
+import { type Part, StoreUnavailable } from '../platform/db/db.ts';
 import type { ExportedRecord } from '../platform/db/exported-table.ts';
 import type { TransferDeps } from './deps.ts';
 import { kindOf } from './kinds/all.ts';
@@ -221,12 +222,17 @@ async function storeIn(
     ...(isHere(entry) ? [note(entry)] : []),
     [`record-${entry.place}`, kind.stored.writes(deps, entry.record, change)],
   ]);
-  const run: Writes = {
-    ...Object.fromEntries(writes),
-    event: event.statement,
-    ...(dryRun && { [tried]: mustChange(undoEverything) }),
-  };
-  const done = await part.change({ run });
+  const claimed = entries.map((entry) => ({ entry, by: kind.stored.claimsOf(deps, entry.record) }));
+  const wanted = claimed.flatMap(({ by }) => by);
+  const done = await deps.claims.holdingAll(wanted, (ticketOf) => {
+    const run: Writes = {
+      claims: wanted.flatMap(({ user_id }) => ticketOf(user_id) ?? []),
+      ...Object.fromEntries(writes),
+      event: event.statement,
+      ...(dryRun && { [tried]: mustChange(undoEverything) }),
+    };
+    return part.change({ run });
+  });
   if (done.ok) {
     const elsewhere = entries.filter((entry) => !isHere(entry));
     for (const [other, some] of Map.groupBy(elsewhere, ({ key }) => deps.db.of(key))) {
@@ -235,6 +241,9 @@ async function storeIn(
     return undefined;
   }
   if (done.failed === tried) return undefined;
+  if (done.failed === 'claims') throw new StoreUnavailable('An import stood still for too long. Repeat it.');
+  const taken = claimed.find(({ by }) => by.some((one) => isTakenClaim(done, one)));
+  if (taken) return { entry: taken.entry, isKnown: false };
   const [, what, place] = /^(note|record)-(\d+)$/.exec(String(done.failed)) ?? [];
   const entry = entries.find((one) => one.place === Number(place));
   if (!entry) throw new Error(`A statement without a record has refused an import: ${String(done.failed)}`);

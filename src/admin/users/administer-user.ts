@@ -25,6 +25,7 @@ import { requireUser } from '../../accounts/users.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { lockStateOf, resetPasswordLimits } from '../../authentication/passwords/password-limits.ts';
 import {
+  claimOfPasskey,
   countBackupCodes,
   deleteBackupCodes,
   deletePasskeysOfUser,
@@ -229,7 +230,7 @@ async function requireEnabled(deps: Pick<Deps, 'db'>, user_id: string): Promise<
  * {@link refuseAgainstAdministrator} says; `invalid_request` without a reason.
  */
 export async function resetFactors(
-  deps: MailDeps,
+  deps: MailDeps & Pick<Deps, 'claims'>,
   caller: Caller,
   user_id: string,
   reason: string,
@@ -254,21 +255,25 @@ export async function resetFactors(
     hasGrantToRevoke(user_id, at),
     hasGivenLinks(user_id),
   );
-  const done = await deps.db.of(user_id).change({
-    lock: lockUser(user_id),
-    require: { access: hasEnded ? undefined : hasFactorsOrAccess },
-    run: {
-      totp: deleteTotp(user_id),
-      backupCodes: deleteBackupCodes(user_id),
-      passkeys: deletePasskeysOfUser(user_id),
-      noted: noteSecondFactor(user_id, hasSecondFactor(user_id)),
-      pendingSignIns: deletePendingSignInsOfUser(user_id),
-      sessions: endSessionsOfUser(user_id, 'administrator', at),
-      grants: revokeGrantsOfUser(user_id, 'administrator', at),
-      given: endLinksGivenBy(user_id),
-      mails: mailTo(deps, user, 'factors_reset', { reset_url: `${deps.config.baseUrl}/reset` }),
-      event: auditEvent(event, at).statement,
-    },
-  });
+  const givenUp = passkeys.map(({ credential_id }) => claimOfPasskey(deps.db, credential_id));
+  const done = await deps.claims.holding(user_id, { givenUp }, (claim) =>
+    deps.db.of(user_id).change({
+      lock: lockUser(user_id),
+      require: { access: hasEnded ? undefined : hasFactorsOrAccess },
+      run: {
+        claim,
+        totp: deleteTotp(user_id),
+        backupCodes: deleteBackupCodes(user_id),
+        passkeys: deletePasskeysOfUser(user_id),
+        noted: noteSecondFactor(user_id, hasSecondFactor(user_id)),
+        pendingSignIns: deletePendingSignInsOfUser(user_id),
+        sessions: endSessionsOfUser(user_id, 'administrator', at),
+        grants: revokeGrantsOfUser(user_id, 'administrator', at),
+        given: endLinksGivenBy(user_id),
+        mails: mailTo(deps, user, 'factors_reset', { reset_url: `${deps.config.baseUrl}/reset` }),
+        event: auditEvent(event, at).statement,
+      },
+    }),
+  );
   return { after: user, isChanged: done.ok };
 }

@@ -2,18 +2,17 @@ import { refuseAgainstAdministrator } from '../../accounts/administrators.ts';
 import { readHandle, takenHandle } from '../../accounts/handles.ts';
 import {
   claimsOfChange,
+  claimsOfHandles,
   deleteLinksOfUser,
   deleteResetLinksOfUser,
+  handleWrites,
   hasEmail,
   hasRole,
   lockUser,
   markEmailVerified,
   type Profile,
-  partOfHandle,
-  releaseHandle,
   replaceEmail,
   setProfile,
-  takeHandle,
   type User,
 } from '../../accounts/statements.ts';
 import { requireUser } from '../../accounts/users.ts';
@@ -23,9 +22,8 @@ import { type ChangedValues, changeValues } from '../../attributes/values.ts';
 import type { AuditAction } from '../../audit/actions.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { resetPasswordLimits } from '../../authentication/passwords/password-limits.ts';
+import { allOfClaimed, isTakenClaim } from '../../platform/claims.ts';
 import { now } from '../../platform/clock.ts';
-import { mustChange } from '../../platform/db/change.ts';
-import { inOrder } from '../../platform/db/db.ts';
 import type { MailDeps, PlacementDeps } from '../../platform/deps.ts';
 import type { Edited } from '../../platform/edited.ts';
 import { emailKey, emailProblem, readableEmail } from '../../platform/email-address.ts';
@@ -77,55 +75,49 @@ export async function editUser(
   const { preferred_username: handle } = names;
   const event = (action: AuditAction, states: object) =>
     auditEvent({ action, ...caller, target: user_id, reason, ...states }, at).statement;
-  const done = await deps.claims.holding(user_id, claimsOfChange(deps, user.email, email), (claim) =>
-    inOrder(
-      {
-        in: partOfHandle(deps.db, handle ?? user.preferred_username ?? ''),
-        run: { taken: handle ? mustChange(takeHandle(user_id, handle, at)) : undefined },
+  const { taken, released } = handleWrites(deps.db, user_id, handle, at);
+  const handles = claimsOfHandles(deps.db, user_id, { from: user.preferred_username, to: handle }, at);
+  const claims = allOfClaimed(handles, claimsOfChange(deps, user.email, email));
+  const done = await deps.claims.holding(user_id, claims, (claim) =>
+    deps.db.of(user_id).change({
+      lock: lockUser(user_id),
+      require: {
+        address: hasEmail(user_id, user.email),
+        role: caller.actor === 'cli' || (!isOtherAddress && !isNewlyVerified) ? undefined : hasRole(user_id, 'user'),
       },
-      {
-        in: deps.db.of(user_id),
-        lock: lockUser(user_id),
-        require: {
-          address: hasEmail(user_id, user.email),
-          role: caller.actor === 'cli' || (!isOtherAddress && !isNewlyVerified) ? undefined : hasRole(user_id, 'user'),
-        },
-        run: {
-          claim,
-          names: Object.keys(names).length === 0 ? undefined : setProfile(user_id, names, at),
-          attributes: attributesWrite(user_id, attributes, at),
-          changed: fields.length === 0 ? undefined : event('user.changed', { after: { fields } }),
-          email: isOtherAddress
-            ? replaceEmail(user_id, { from: user.email, to: email, verifiedAt: isVerified ? at : null }, at)
-            : undefined,
-          links: isOtherAddress
-            ? [
-                deleteLinksOfUser(user_id, 'verify_email'),
-                deleteLinksOfUser(user_id, 'change_email'),
-                deleteResetLinksOfUser(user_id),
-                ...resetPasswordLimits(email), // of guesses at this address before
-                ...mailTo(deps, user, 'email_changed_admin', { new_email: email }),
-                event('email.changed', { before: { email: user.email }, after: { email } }),
-              ]
-            : undefined,
-          verified: isNewlyVerified
-            ? [
-                markEmailVerified(user_id, email, at),
-                deleteLinksOfUser(user_id, 'verify_email'),
-                event('email.verified', { after: { email } }),
-              ]
-            : undefined,
-        },
+      run: {
+        claim,
+        taken,
+        names: Object.keys(names).length === 0 ? undefined : setProfile(user_id, names, at),
+        attributes: attributesWrite(user_id, attributes, at),
+        changed: fields.length === 0 ? undefined : event('user.changed', { after: { fields } }),
+        email: isOtherAddress
+          ? replaceEmail(user_id, { from: user.email, to: email, verifiedAt: isVerified ? at : null }, at)
+          : undefined,
+        links: isOtherAddress
+          ? [
+              deleteLinksOfUser(user_id, 'verify_email'),
+              deleteLinksOfUser(user_id, 'change_email'),
+              deleteResetLinksOfUser(user_id),
+              ...resetPasswordLimits(email), // of guesses at this address before
+              ...mailTo(deps, user, 'email_changed_admin', { new_email: email }),
+              event('email.changed', { before: { email: user.email }, after: { email } }),
+            ]
+          : undefined,
+        verified: isNewlyVerified
+          ? [
+              markEmailVerified(user_id, email, at),
+              deleteLinksOfUser(user_id, 'verify_email'),
+              event('email.verified', { after: { email } }),
+            ]
+          : undefined,
+        released,
       },
-      {
-        in: partOfHandle(deps.db, user.preferred_username ?? ''),
-        run: { released: handle === undefined ? undefined : releaseHandle(user_id, at, handle) },
-      },
-    ),
+    }),
   );
   if (done.ok) return { after: await requireUser(deps, user_id), isChanged: true };
-  if (done.failed === 'taken') throw takenHandle();
-  if (done.failed === 'email' || done.failed === 'claim') throw takenField('email', { key: 'problem.email.taken' });
+  if (done.failed === 'taken' || isTakenClaim(done, handles)) throw takenHandle();
+  if (done.failed === 'email' || isTakenClaim(done)) throw takenField('email', { key: 'problem.email.taken' });
   throw invalidState('changed');
 }
 

@@ -2,11 +2,11 @@ import { takenHandle } from '../../accounts/handles.ts';
 import type { Role } from '../../accounts/roles.ts';
 import {
   claimOfEmail,
+  claimsOfHandles,
+  handleWrites,
   insertUser,
   type OneTimeLink,
-  partOfHandle,
   setRole,
-  takeHandle,
 } from '../../accounts/statements.ts';
 import { valuesOfSignUp } from '../../attributes/values.ts';
 import { type Actor, auditEvent, type Caller } from '../../audit/audit.ts';
@@ -100,38 +100,43 @@ export async function createUser(
   };
   const part = deps.db.of(user_id);
   const unclaimed = await deps.claims.unclaimed(claimOfEmail(deps, account.email));
-  const done = await inOrder(
-    { in: part, run: {}, ...permission?.giver },
-    {
-      in: handle === undefined ? part : partOfHandle(deps.db, handle),
-      run: {
-        reservations: permission?.reservations,
-        handle: handle === undefined ? undefined : mustChange(takeHandle(user_id, handle, at)),
+  const { taken } = handleWrites(deps.db, user_id, handle, at);
+  const claims = claimsOfHandles(
+    deps.db,
+    user_id,
+    { from: null, to: handle, invited: permission?.reservations && account.email },
+    at,
+  );
+  const done = await deps.claims.holding(user_id, claims, (claim) =>
+    inOrder(
+      { in: part, run: {}, ...permission?.giver },
+      {
+        in: permission?.in ?? part,
+        lock: permission?.lock,
+        require: permission?.require,
+        run: {
+          reservations: permission?.reservations,
+          handle: taken,
+          link: permission && mayConflict(useOnce(permission.link)),
+          ends: permission?.ends && mustChange(permission.ends),
+        },
       },
-    },
-    {
-      in: permission?.in ?? part,
-      lock: permission?.lock,
-      require: permission?.require,
-      run: {
-        link: permission && mayConflict(useOnce(permission.link)),
-        ends: permission?.ends && mustChange(permission.ends),
+      {
+        in: part,
+        run: {
+          claim,
+          also: permission?.also,
+          user: [...insertUser(user, at), ...unclaimed],
+          role: roleGrantedBy === undefined ? undefined : setRole(user_id, role, roleGrantedBy, at),
+          password: setPassword(user_id, { password_hash, min_characters: minCharacters() }, at),
+          event: auditEvent(event, at).statement,
+          roleEvent: roleGrantedBy === undefined ? undefined : roleGranted(user_id, role, roleGrantedBy, at),
+        },
       },
-    },
-    {
-      in: part,
-      run: {
-        also: permission?.also,
-        user: [...insertUser(user, at), ...unclaimed],
-        role: roleGrantedBy === undefined ? undefined : setRole(user_id, role, roleGrantedBy, at),
-        password: setPassword(user_id, { password_hash, min_characters: minCharacters() }, at),
-        event: auditEvent(event, at).statement,
-        roleEvent: roleGrantedBy === undefined ? undefined : roleGranted(user_id, role, roleGrantedBy, at),
-      },
-    },
+    ),
   );
   if (done.ok) return user_id;
-  if (done.failed === 'handle') throw takenHandle();
+  if (done.failed === 'handle' || done.failed === 'claim') throw takenHandle();
   if (permission && done.failed !== 'user') throw permission.refusal(done.failed);
   throw takenField('email', { key: 'problem.email.taken' });
 }

@@ -3,6 +3,8 @@ import { readHandle, takenHandle } from '../../accounts/handles.ts';
 import { linkSeconds, newLink, requireLink, spentLink } from '../../accounts/links.ts';
 import { mayMailTo } from '../../accounts/mail-limits.ts';
 import {
+  claimOfEmail,
+  claimOfHandle,
   deleteInvitations,
   deleteReservations,
   deleteReservationsElsewhere,
@@ -17,6 +19,7 @@ import {
   partOfHandle,
   reserveHandle,
   spendInvitations,
+  takeReservationBack,
 } from '../../accounts/statements.ts';
 import { type Actor, auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
@@ -93,13 +96,19 @@ export async function inviteUser(
   const part = partOfEmail(deps, email);
   const partOfName = handle === undefined ? part : partOfHandle(deps.db, handle);
   if (replace) await deleteReservationsElsewhere(deps.db, partOfName, email);
+  const [unclaimedName, unclaimedEmail] = await Promise.all([
+    handle === undefined ? [] : deps.claims.unclaimed(claimOfHandle(deps.db, handle)),
+    deps.claims.unclaimed(claimOfEmail(deps, email)),
+  ]);
   const done = await inOrder(
     {
       in: partOfName,
       run: {
         reservations: replace ? deleteReservations(email) : undefined,
         handle:
-          handle === undefined ? undefined : mustChange(reserveHandle(email, handle, { until: expires_at, now: at })),
+          handle === undefined
+            ? undefined
+            : [mustChange(reserveHandle(email, handle, { until: expires_at, now: at })), ...unclaimedName],
       },
     },
     {
@@ -107,15 +116,17 @@ export async function inviteUser(
       run: {
         warnings: others.flatMap((one) => mailTo(deps, one, 'administrator_invited', { email: shown.link.email })),
         earlier: replace ? [spendInvitations(shown.link.email), deleteInvitations(shown.link.email)] : undefined,
-        link: mustChange(insertSignUpLink(shown.link, at)),
+        link: [mustChange(insertSignUpLink(shown.link, at)), ...unclaimedEmail],
         mailedLink: mailed ? insertSignUpLink(sent.link, at) : undefined,
         mail: mailed ? mailTo(deps, { email: sent.link.email, locale }, 'invitation', values) : undefined,
         event: auditEvent(event, at).statement,
       },
     },
   );
-  if (!done.ok) throw done.failed === 'handle' ? takenHandle() : takenField('email', { key: 'problem.email.taken' });
-  return { url: shown.url, expires_at, mailed };
+  if (done.ok) return { url: shown.url, expires_at, mailed };
+  if (done.failed === 'handle') throw takenHandle();
+  if (handle !== undefined && partOfName !== part) await partOfName.run(takeReservationBack(email, handle));
+  throw takenField('email', { key: 'problem.email.taken' });
 }
 
 export type PendingInvitation = {

@@ -1,7 +1,7 @@
 import { isAddressed } from '../../accounts/statements.ts';
 import type { Claim, ClaimKind } from '../../platform/claims.ts';
-import type { Db, Part } from '../../platform/db/db.ts';
-import { compareText, findInAll, mergeAll } from '../../platform/db/parts.ts';
+import type { Db } from '../../platform/db/db.ts';
+import { compareText, mergeAll } from '../../platform/db/parts.ts';
 import { flag, id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { asText, type Sql, sql } from '../../platform/db/sql.ts';
 import type { Deps } from '../../platform/deps.ts';
@@ -45,19 +45,17 @@ export const identityClaims = (db: Db): ClaimKind => ({
     (await listIdentities(db, user_id)).some(({ issuer, subject }) => identityKey(issuer, subject) === key),
 });
 
-/** By its claim; of one without a claim, as an import has made it, every part is asked. */
 export async function findIdentity(
   { db, claims }: Pick<Deps, 'db' | 'claims'>,
   issuer: string,
   subject: string,
 ): Promise<Identity | undefined> {
-  const find = (part: Part) =>
+  return claims.find(claimOfIdentity(db, issuer, subject), (part) =>
     part.get(
       Identity,
       sql`select ${Identity.columns} from identities where issuer = ${issuer} and subject = ${subject}`,
-    );
-  const holder = await claims.holderOf(claimOfIdentity(db, issuer, subject));
-  return (holder && (await find(db.of(holder)))) ?? findInAll(db, find);
+    ),
+  );
 }
 
 /** Conflicts with an identity that is linked already, with whatever user: issuer and subject are the key. */

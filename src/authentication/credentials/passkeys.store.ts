@@ -1,8 +1,9 @@
-import type { Db } from '../../platform/db/db.ts';
-import { askAll, findInAll } from '../../platform/db/parts.ts';
+import type { Claim, ClaimKind } from '../../platform/claims.ts';
+import type { Db, Part } from '../../platform/db/db.ts';
 import { id, integer, nullable, type RowOf, row, text, words } from '../../platform/db/rows.ts';
 import { asBigint, type Sql, sql } from '../../platform/db/sql.ts';
-import type { UserId } from '../../platform/ids.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { digest, type UserId } from '../../platform/ids.ts';
 
 /** Bytes are base64url. */
 const Passkey = row('passkeys', {
@@ -34,8 +35,21 @@ export const listPasskeys = (db: Db, user_id: UserId) =>
       sql`select ${Passkey.columns} from passkeys where user_id = ${user_id} order by created_at, credential_id`,
     );
 
-export const findUsablePasskey = (db: Db, credential_id: string) =>
-  findInAll(db, (part) =>
+/** It is one user's in all parts of the store. */
+export const claimOfPasskey = (db: Db, credential_id: string): Claim => {
+  const key = `passkey:${digest(credential_id)}`;
+  return { part: db.of(key), key };
+};
+
+/** See {@link openClaims}: of the digest of a `credential_id`. */
+export const passkeyClaims = (db: Db): ClaimKind => ({
+  isKept: true,
+  isHeld: async (user_id, of) =>
+    (await listPasskeys(db, user_id)).some(({ credential_id }) => digest(credential_id) === of),
+});
+
+export const findUsablePasskey = ({ db, claims }: Pick<Deps, 'db' | 'claims'>, credential_id: string) =>
+  claims.find(claimOfPasskey(db, credential_id), (part) =>
     part.get(
       Passkey,
       sql`select ${Passkey.columnsOf('p')} from passkeys p join users u on u.user_id = p.user_id
@@ -52,10 +66,8 @@ export const insertPasskey = (passkey: Passkey, max: number): Sql =>
         from users u where u.user_id = ${passkey.user_id} and u.disabled_at is null
          and (select count(*) from passkeys p where p.user_id = u.user_id) < ${max}`;
 
-export const isRegistered = async (db: Db, credential_id: string): Promise<boolean> => {
-  const isHere = sql`exists (select 1 from passkeys where credential_id = ${credential_id})`;
-  return (await askAll(db, (part) => part.holds(isHere))).includes(true);
-};
+export const isRegistered = (part: Part, credential_id: string): Promise<boolean> =>
+  part.holds(sql`exists (select 1 from passkeys where credential_id = ${credential_id})`);
 
 export type PasskeyUse = { sign_count: number; backedUp: boolean; at: number };
 

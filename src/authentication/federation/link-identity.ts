@@ -18,7 +18,7 @@ import {
 import { hasAnotherSignInMethod, limitSecurityChanges } from '../credentials/sign-in-methods.ts';
 import type { Deps } from '../deps.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
-import { changeOwnAccount, type Owner, sessionRefusal } from '../sessions/session.ts';
+import { changeOwnClaims, type Owner, sessionRefusal } from '../sessions/session.ts';
 import { isCurrentSession, type Session, type SessionRef } from '../sessions/store.ts';
 import { type Confirmation, linkConfirmation } from './confirmation.ts';
 import { type CallbackContext, refuseIdentity } from './refuse-identity.ts';
@@ -130,23 +130,18 @@ export async function unlinkIdentity(
 
   const { issuer, subject } = identity;
   const opens = configured.ofIssuer(issuer) !== undefined;
-  let failed: string | undefined;
   const claims = { givenUp: [claimOfIdentity(deps.db, issuer, subject)] };
-  await deps.claims.holding(user_id, claims, async (claim) => {
-    failed = await changeOwnAccount(deps, owner, {
-      action: 'identity.unlinked',
-      before: { provider: provider_id, issuer, subject },
-      mail: 'provider_unlinked',
-      values: { provider: provider?.issuer === issuer ? provider.label : provider_id },
-      // An identity whose issuer is no longer configured is no way to sign in, so it may always be removed.
-      require: { anotherMethod: opens ? hasAnotherSignInMethod(deps.config, user_id) : undefined },
-      run: {
-        claim,
-        identity: mustChange(deleteIdentity(user_id, issuer)),
-        pendingSignIns: deletePendingSignInsOfUser(user_id),
-      },
-    });
-    return { ok: failed === undefined };
+  const failed = await changeOwnClaims(deps, owner, claims, {
+    action: 'identity.unlinked',
+    before: { provider: provider_id, issuer, subject },
+    mail: 'provider_unlinked',
+    values: { provider: provider?.issuer === issuer ? provider.label : provider_id },
+    // An identity whose issuer is no longer configured is no way to sign in, so it may always be removed.
+    require: { anotherMethod: opens ? hasAnotherSignInMethod(deps.config, user_id) : undefined },
+    run: {
+      identity: mustChange(deleteIdentity(user_id, issuer)),
+      pendingSignIns: deletePendingSignInsOfUser(user_id),
+    },
   });
   if (!failed) return;
   const isThere = (await listIdentities(deps.db, user_id)).some((one) => one.issuer === issuer);

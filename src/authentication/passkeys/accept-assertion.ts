@@ -54,14 +54,14 @@ export async function assertionOptions(
  * another use; `access_denied` for a passkey that is not accepted.
  */
 export async function acceptAssertion(
-  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'mail'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'mail' | 'claims'>,
   credential: unknown,
   asked: AssertionRequest,
 ): Promise<Passkey> {
   const assertion = readAssertion(credential);
   const challenge = openChallenge(deps, assertion.clientData.challenge, asked.use);
   if (!challenge) throw expired();
-  const passkey = await findUsablePasskey(deps.db, assertion.credential.id);
+  const passkey = await findUsablePasskey(deps, assertion.credential.id);
   try {
     if (!passkey || !isAllowedPasskey(passkey, assertion.credential, asked)) throw notAccepted('unknown passkey');
     if (assertion.clientData.isFramed) throw notAccepted('made in a frame');
@@ -120,13 +120,16 @@ async function verify(
 type Spending = { passkey: Passkey; challenge: SingleUse; use: PasskeyUse; address: string };
 
 /** First of all, so that of many answers to one challenge a single one is accepted. */
-async function spend(deps: MailDeps, { passkey, challenge, use, address }: Spending): Promise<void> {
+async function spend(
+  deps: MailDeps & Pick<Deps, 'claims'>,
+  { passkey, challenge, use, address }: Spending,
+): Promise<void> {
   const done = await deps.db.of(passkey.user_id).change({
     run: { challenge: mayConflict(useOnce(challenge)), passkey: usePasskey(passkey, use) },
   });
   if (!done.ok) throw expired(done.failed);
   if (done.results.passkey.changes === 1) return;
-  const present = await findUsablePasskey(deps.db, passkey.credential_id);
+  const present = await findUsablePasskey(deps, passkey.credential_id);
   if (!present) throw notAccepted('removed meanwhile');
   await reportCopy(deps, { passkey: present, use, address });
   throw refusal('access_denied', { key: 'passkey.problem.copied' }, { cause: 'signature counter' });

@@ -3,12 +3,18 @@ import type { MailDeps } from '../../platform/deps.ts';
 import type { Edited } from '../../platform/edited.ts';
 import { fieldProblem, invalidFields, notFound, refusal } from '../../platform/errors.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
-import { deletePasskey, listPasskeys, type Passkey, renamePasskey } from '../credentials/passkeys.store.ts';
+import {
+  claimOfPasskey,
+  deletePasskey,
+  listPasskeys,
+  type Passkey,
+  renamePasskey,
+} from '../credentials/passkeys.store.ts';
 import { hasAnotherSignInMethod, limitSecurityChanges } from '../credentials/sign-in-methods.ts';
 import { passkeyId } from '../credentials/webauthn.ts';
 import type { Deps } from '../deps.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
-import { changeOwnAccount, type Owner } from '../sessions/session.ts';
+import { changeOwnAccount, changeOwnClaims, type Owner } from '../sessions/session.ts';
 
 export const passkeyRecord = (passkey: Passkey) => ({
   id: passkeyId(passkey),
@@ -65,13 +71,14 @@ export async function renameOwnPasskey(
  * ended.
  */
 export async function removePasskey(
-  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'mail'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'mail' | 'claims'>,
   owner: Owner,
   id: string,
 ): Promise<void> {
   const { user_id } = owner.session;
   const passkey = await requireOwnPasskey(deps, user_id, id);
-  const failed = await changeOwnAccount(deps, owner, {
+  const claims = { givenUp: [claimOfPasskey(deps.db, passkey.credential_id)] };
+  const failed = await changeOwnClaims(deps, owner, claims, {
     action: 'passkey.removed',
     before: { passkey: id, name: passkey.name },
     mail: 'passkey_removed',

@@ -4,7 +4,13 @@ import { mayConflict, mustChange } from '../../platform/db/change.ts';
 import { useOnce } from '../../platform/db/used-once.ts';
 import type { Deps, SecretDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
-import { insertPasskey, isRegistered, listPasskeys, type Passkey } from '../credentials/passkeys.store.ts';
+import {
+  claimOfPasskey,
+  insertPasskey,
+  isRegistered,
+  listPasskeys,
+  type Passkey,
+} from '../credentials/passkeys.store.ts';
 import { limitSecurityChanges } from '../credentials/sign-in-methods.ts';
 import {
   algorithms,
@@ -15,7 +21,7 @@ import {
   userHandle,
 } from '../credentials/webauthn.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
-import { changeOwnAccount, type Owner } from '../sessions/session.ts';
+import { changeOwnClaims, type Owner } from '../sessions/session.ts';
 import { type ChallengeUse, challengeSeconds, limitChallenges, newChallenge, openChallenge } from './challenge.ts';
 import { readName } from './manage-passkeys.ts';
 
@@ -73,7 +79,7 @@ export async function registrationOptions(
  * `login_required` if the session has ended meanwhile.
  */
 export async function registerPasskey(
-  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'mail'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'mail' | 'claims'>,
   registrant: Registrant,
   { credential, name: typed }: { credential: unknown; name: string },
 ): Promise<Passkey> {
@@ -98,7 +104,8 @@ export async function registerPasskey(
   };
   const { user_id } = registrant.session;
   await limitSecurityChanges(deps, user_id); // removing is not counted: there is never more to remove than was added
-  const failed = await changeOwnAccount(deps, registrant, {
+  const claims = { taken: [claimOfPasskey(deps.db, passkey.credential_id)] };
+  const failed = await changeOwnClaims(deps, registrant, claims, {
     action: 'passkey.added',
     after: { passkey: passkeyId(passkey), name },
     mail: 'passkey_added',
@@ -110,7 +117,8 @@ export async function registerPasskey(
     },
   });
   if (!failed) return passkey;
-  if (!(await isRegistered(deps.db, passkey.credential_id))) throw failed === 'passkey' ? tooMany() : expired();
+  if (failed !== 'claim' && !(await isRegistered(deps.db.of(user_id), passkey.credential_id)))
+    throw failed === 'passkey' ? tooMany() : expired();
   throw refusal('invalid_state', { key: 'passkey.problem.known' }, { details: { current_status: 'registered' } });
 }
 

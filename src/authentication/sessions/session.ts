@@ -4,6 +4,7 @@ import { permissionsOfRole } from '../../accounts/roles.ts';
 import { lockUser, noteSecondFactor } from '../../accounts/statements.ts';
 import type { AuditAction } from '../../audit/actions.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
+import type { Claimed } from '../../platform/claims.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange, type Requirements, type Writes } from '../../platform/db/change.ts';
 import type { Deps, MailDeps, SessionDeps, StoreDeps } from '../../platform/deps.ts';
@@ -259,6 +260,21 @@ export async function changeOwnAccount(
   if (done.ok) return undefined;
   if (done.failed === 'session') throw await sessionRefusal(deps, session);
   return done.failed;
+}
+
+/** {@link changeOwnAccount}, of a user who takes or gives up what is claimed. */
+export async function changeOwnClaims(
+  deps: MailDeps & Pick<Deps, 'claims'>,
+  owner: Owner,
+  claimed: Claimed,
+  change: OwnChange,
+): Promise<string | undefined> {
+  let failed: string | undefined;
+  const done = await deps.claims.holding(owner.session.user_id, claimed, async (claim) => {
+    failed = await changeOwnAccount(deps, owner, { ...change, run: { claim, ...change.run } });
+    return { ok: failed === undefined };
+  });
+  return done.ok ? undefined : (failed ?? 'claim');
 }
 
 /**

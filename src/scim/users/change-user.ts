@@ -22,7 +22,7 @@ import type { AuditAction } from '../../audit/actions.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { resetPasswordLimits } from '../../authentication/passwords/password-limits.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { allOfClaimed } from '../../platform/claims.ts';
+import { allOfClaimed, isTakenClaim } from '../../platform/claims.ts';
 import { now } from '../../platform/clock.ts';
 import { accessDenied, invalidState, notFound, RequestError } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
@@ -154,9 +154,8 @@ async function applyDifference(
     }),
   );
   if (done.ok) return;
-  const isTakenName = 'claim' in done && names.taken?.some((one) => one === done.claim);
-  if (done.failed === 'provisioned' || isTakenName) throw takenName();
-  if (done.failed === 'email' || done.failed === 'claim') throw takenAddress();
+  if (done.failed === 'provisioned' || isTakenClaim(done, names)) throw takenName();
+  if (done.failed === 'email' || isTakenClaim(done)) throw takenAddress();
   await requireScimUser(deps, user_id);
   throw invalidState('changed');
 }

@@ -3,8 +3,8 @@ import {
   countScimUsers,
   findScimUsers,
   findUserByEmail,
+  idByUserName,
   idsByExternalId,
-  idsByUserName,
   listScimUsers,
   type ScimUser,
 } from '../../accounts/statements.ts';
@@ -31,8 +31,8 @@ export const userLookups: readonly string[] = Object.keys(lookups);
 
 /** Of an account that no directory has changed, the address is the name. */
 async function idsOfUserName(deps: AddressDeps, userName: string): Promise<readonly string[]> {
-  const named = await idsByUserName(deps.db, userNameKey(userName));
-  if (named.length > 0) return idsOf(named);
+  const named = await idByUserName(deps, userNameKey(userName));
+  if (named !== undefined) return [named.user_id];
   const addressed = await findScimUsers(deps.db, await idsOfAddress(deps, userName));
   return idsOf(addressed.filter(({ user_name }) => user_name === null));
 }

@@ -2,14 +2,15 @@ import { type Guard, leavingAnother } from '../../accounts/administrators.ts';
 import {
   claimOfEmail,
   claimOfUserName,
+  claimsOfHandles,
   deleteDeletedUser,
   deletedUsers,
   deleteUser,
   endLinksGivenBy,
   endLinksGivenElsewhere,
   findProvisioned,
+  findUser,
   lockUser,
-  releaseHandlesElsewhere,
   type User,
 } from '../../accounts/statements.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
@@ -18,10 +19,12 @@ import { resetPasswordLimits } from '../../authentication/passwords/password-lim
 import { type SignedIn, sessionRefusal } from '../../authentication/sessions/session.ts';
 import {
   claimOfIdentity,
+  claimOfPasskey,
   deleteIdentitiesOfUser,
   findTotp,
   isCurrentSession,
   listIdentities,
+  listPasskeys,
 } from '../../authentication/statements.ts';
 import { orphanClientsOf } from '../../clients/statements.ts';
 import type { Deps } from '../../oauth/deps.ts';
@@ -109,15 +112,13 @@ export async function changeToDeleted(
     require: { ...require, ...guard.require },
     run: { claim: guard.claim, ...account, ...run },
   });
-  const done = await leavingAnother(
+  return leavingAnother(
     deps,
     caller,
     user,
     (guard) => inOrder(deletion(guard), { in: deps.db.shared, run: { clients: orphanClientsOf(user_id) } }),
     await claimsOf(deps, user),
   );
-  if (done.ok) await releaseHandlesElsewhere(deps.db, user_id, at);
-  return done;
 }
 
 /** What is free once the account is deleted. */
@@ -126,14 +127,20 @@ async function claimsOf(
   { user_id, email }: Pick<User, 'user_id' | 'email'>,
 ): Promise<readonly Claim[]> {
   if (deps.db.parts.length === 1) return [];
-  const [identities, provisioned] = await Promise.all([
-    listIdentities(deps.db, user_id),
-    findProvisioned(deps.db, user_id),
+  const { db } = deps;
+  const [user, identities, passkeys, provisioned] = await Promise.all([
+    findUser(db, user_id),
+    listIdentities(db, user_id),
+    listPasskeys(db, user_id),
+    findProvisioned(db, user_id),
   ]);
+  const handles = claimsOfHandles(db, user_id, { from: user?.preferred_username ?? null, to: null }, 0);
   return [
     claimOfEmail(deps, email),
-    ...identities.map(({ issuer, subject }) => claimOfIdentity(deps.db, issuer, subject)),
-    ...(provisioned ? [claimOfUserName(deps.db, provisioned.user_name_key)] : []),
+    ...(handles.givenUp ?? []),
+    ...passkeys.map(({ credential_id }) => claimOfPasskey(db, credential_id)),
+    ...identities.map(({ issuer, subject }) => claimOfIdentity(db, issuer, subject)),
+    ...(provisioned ? [claimOfUserName(db, provisioned.user_name_key)] : []),
   ];
 }
 

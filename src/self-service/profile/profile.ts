@@ -1,18 +1,17 @@
 import { takenHandle } from '../../accounts/handles.ts';
 import { roles } from '../../accounts/roles.ts';
 import {
+  claimsOfHandles,
   deletePicture,
   handlesElsewhere,
+  handleWrites,
   lockUser,
   mayTakeHandle,
   type Profile,
-  partOfHandle,
   perStandardClaim,
-  releaseHandle,
   type StandardClaim,
   setProfile,
   standardClaimNames,
-  takeHandle,
   type User,
 } from '../../accounts/statements.ts';
 import { requireUser } from '../../accounts/users.ts';
@@ -23,9 +22,8 @@ import { changeValues, valuesByName } from '../../attributes/values.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { findTotp, listIdentities, type Session } from '../../authentication/statements.ts';
 import { logoUrlProblem } from '../../clients/page-url.ts';
+import { isTakenClaim } from '../../platform/claims.ts';
 import { now } from '../../platform/clock.ts';
-import { mustChange } from '../../platform/db/change.ts';
-import { inOrder } from '../../platform/db/db.ts';
 import type { Deps, LimitDeps } from '../../platform/deps.ts';
 import { type FieldProblem, fieldProblem, invalidFields, invalidState } from '../../platform/errors.ts';
 import { inCode, nameInCode, nullable, Time } from '../../platform/http/operation.ts';
@@ -76,7 +74,7 @@ export const ProfileBody = Type.Object(
 
 type ProfileEdit = Static<typeof ProfileBody>;
 
-type ProfileDeps = LimitDeps & Pick<AttributeDeps, 'attributes'>;
+type ProfileDeps = LimitDeps & Pick<AttributeDeps, 'attributes' | 'claims'>;
 
 /**
  * Changes a user's own data. Fields that are left out or the same are not written.
@@ -102,30 +100,26 @@ export async function changeProfile(
   const { statement } = auditEvent({ action: 'user.changed', ...caller, target: user_id, after: { fields } }, at);
   const handle = changes.preferred_username;
   const elsewhere = handle ? await handlesElsewhere(deps.db, user_id, handle, at) : 0;
-  const written = await inOrder(
-    {
-      in: partOfHandle(deps.db, handle ?? stored.preferred_username ?? ''),
-      require: { handles: handle ? mayTakeHandle(user_id, handle, at, elsewhere) : undefined },
-      run: { taken: handle ? mustChange(takeHandle(user_id, handle, at)) : undefined },
-    },
-    {
-      in: deps.db.of(user_id),
+  const { taken, released } = handleWrites(deps.db, user_id, handle, at);
+  const claims = claimsOfHandles(deps.db, user_id, { from: stored.preferred_username, to: handle }, at);
+  const written = await deps.claims.holding(user_id, claims, (claim) =>
+    deps.db.of(user_id).change({
       lock: lockUser(user_id),
+      require: { handles: handle ? mayTakeHandle(user_id, handle, at, elsewhere) : undefined },
       run: {
+        claim,
+        taken,
         profile: Object.keys(changes).length === 0 ? undefined : setProfile(user_id, changes, at),
         attributes: attributesWrite(user_id, attributes, at),
         file: changes.picture === undefined ? undefined : deletePicture(user_id),
         event: statement,
+        released,
       },
-    },
-    {
-      in: partOfHandle(deps.db, stored.preferred_username ?? ''),
-      run: { released: handle === undefined ? undefined : releaseHandle(user_id, at, handle) },
-    },
+    }),
   );
   if (written.ok) return true;
-  if (written.failed === 'taken') throw takenHandle();
-  if (written.failed === 'attributes') throw invalidState('changed');
+  if (written.failed === 'taken' || isTakenClaim(written)) throw takenHandle();
+  if (written.failed === 'attributes' || written.failed === 'claim') throw invalidState('changed');
   throw invalidFields([fieldProblem('preferred_username', { key: 'problem.profile.preferred_username.changes' })]);
 }
 

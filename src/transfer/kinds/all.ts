@@ -1,4 +1,5 @@
 import {
+  claimOfUserName,
   exportedHandles,
   exportedPictures,
   exportedProvisioned,
@@ -143,6 +144,7 @@ export const kinds: readonly Kind[] = [
     description: 'What a directory calls a user (SCIM).',
     table: exportedProvisioned,
     references: ofUser,
+    claims: ({ db }, { user_name_key }) => [claimOfUserName(db, String(user_name_key))],
     takenMessage: 'A directory calls somebody else so here.',
   }),
   tableKind({

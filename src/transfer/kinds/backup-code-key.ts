@@ -27,6 +27,7 @@ export const backupCodeKeyKind: Kind = {
   idOf: ({ key }) => digest(textOf(key)),
   stored: {
     references: () => [],
+    claimsOf: () => [],
     problems: () => [],
     omission: () => undefined,
     partOf: (db) => db.shared,

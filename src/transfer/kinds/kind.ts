@@ -1,3 +1,4 @@
+import type { Claim, ClaimedBy } from '../../platform/claims.ts';
 import { asWrite, type Write } from '../../platform/db/change.ts';
 import type { Db, Part } from '../../platform/db/db.ts';
 import type { ExportedRecord, ExportedTable, ImportChange } from '../../platform/db/exported-table.ts';
@@ -55,6 +56,8 @@ export type StoredKind = {
     readonly dangling: 'refused' | 'left_out';
     /** Once records of it were stored. */
     done(deps: TransferDeps): void;
+    /** What its user takes by it. */
+    claimsOf(deps: TransferDeps, record: ExportedRecord): ClaimedBy[];
     writes(deps: TransferDeps, record: ExportedRecord, change: ImportChange): ReturnType<ExportedTable['writes']>;
   };
 };
@@ -67,6 +70,8 @@ type Definition = {
   problems?: (deps: TransferDeps, record: ExportedRecord) => readonly FieldProblem[];
   omission?: StoredKind['stored']['omission'];
   takenMessage?: string;
+  /** What its user takes by it. */
+  claims?: (deps: TransferDeps, record: ExportedRecord) => readonly Claim[];
   /** What else follows from a record. */
   beside?: (deps: TransferDeps, record: ExportedRecord) => readonly Sql[];
   /** Its row is there before it. */
@@ -94,6 +99,7 @@ export function tableKind({
   most,
   stored = () => undefined,
   beside = () => [],
+  claims,
 }: Definition): Kind {
   const isOneColumn = table.key.length === 1;
   const existing = (db: Db, ids: readonly string[], counting: boolean) =>
@@ -117,6 +123,8 @@ export function tableKind({
       isReferredTo: isReferredTo === true,
       dangling,
       done: stored,
+      claimsOf: (deps, record) =>
+        claims === undefined ? [] : [{ user_id: String(record.user_id), taken: claims(deps, record) }],
       writes: (deps, record, change) => [
         ...table.writes(record, change, most),
         ...beside(deps, record).map((statement) => asWrite(statement) as Write<unknown, true>),
