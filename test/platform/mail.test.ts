@@ -7,12 +7,12 @@ import { readConfig } from '../../src/app/config.ts';
 import { closeDeps } from '../../src/app/open-deps.ts';
 import { locales } from '../../src/platform/i18n/translate.ts';
 import { composeMail, type LetterName, letters, mailTo } from '../../src/platform/mail/letters.ts';
-import { claimMail, dueMails, findDueMails, insertMail } from '../../src/platform/mail/store.ts';
+import { claimMail, dueMails, insertMail } from '../../src/platform/mail/store.ts';
 import { messageOf, smtpOptions } from '../../src/platform/mail/transport.ts';
 import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
-import { linkIn, openMailbox } from '../support/mailbox.ts';
+import { linkIn, openMailbox, waitingMails } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
@@ -20,12 +20,11 @@ import type { TestUser } from '../support/test-user.ts';
 import { until } from '../support/until.ts';
 
 const ask = (signet: Signet, email: string) => signet.newBrowser().post('/reset', { email });
-const waiting = ({ deps, clock }: Signet) => findDueMails(deps.db, { now: clock() / 1000 + 1_000_000, limit: 100 });
 
 /** Waits until the mail that is due has been tried, by whichever node. */
 async function untilTried(signet: Signet, attempts: number): Promise<void> {
   await until(`the mail was tried ${attempts} times`, async () => {
-    const [mail] = await waiting(signet);
+    const [mail] = await waitingMails(signet);
     return mail !== undefined && mail.attempts >= attempts;
   });
 }
@@ -43,7 +42,7 @@ testSignet(
     signet.clock.advance(3600);
     await Promise.all([signet, beside].map((node) => node.runJobs()));
     assert.equal(mailbox.mails.length, 4);
-    assert.deepEqual(await waiting(signet), []);
+    assert.deepEqual(await waitingMails(signet), []);
   },
 );
 
@@ -65,7 +64,9 @@ testSignet(
     await signet.deps.mail.deliver();
     const order = mailbox.mails.map(({ to }) => to);
     assert.equal(order.length, 11);
-    assert.equal(order.indexOf(waiting.email), 1, order.join());
+    // In several parts of the store, which take turns, one of each other part may be before it.
+    const before = signet.deps.db.parts.length === 1 ? 1 : 2;
+    assert.ok(order.indexOf(waiting.email) <= before, order.join());
     assert.ok(order.indexOf(other.email) <= 3, order.join());
   },
 );
@@ -105,16 +106,16 @@ testSignet('a mail outlives a server that refuses it', { mail: true }, async ({ 
   assert.equal((await ask(signet, email)).status, 303, 'the requester does not wait for the mail server');
   await untilTried(signet, 1);
   await signet.runJobs();
-  assert.equal((await waiting(signet))[0]?.attempts, 1, 'tried again before its time');
+  assert.equal((await waitingMails(signet))[0]?.attempts, 1, 'tried again before its time');
   signet.clock.advance(30);
   await signet.runJobs();
-  assert.equal((await waiting(signet))[0]?.attempts, 2);
+  assert.equal((await waitingMails(signet))[0]?.attempts, 2);
   mailbox.refuses = false;
   signet.clock.advance(120);
   await signet.runJobs();
   const mail = await mailbox.next(email);
   assert.equal((await signet.newBrowser().get(linkIn(mail, /^\/reset\/./))).status, 200);
-  assert.deepEqual(await waiting(signet), []);
+  assert.deepEqual(await waitingMails(signet), []);
   assert.equal(mailbox.mails.length, 1);
 });
 
@@ -148,7 +149,7 @@ test('a mail that is never accepted is given up in the end, and the log says so 
     signet.clock.advance(28_800);
     await signet.runJobs();
   }
-  assert.deepEqual(await waiting(signet), []);
+  assert.deepEqual(await waitingMails(signet), []);
   const log = signet.logLines.join('\n');
   assert.match(log, /an email could not be delivered/);
   assert.doesNotMatch(log, /\/reset\//);
@@ -165,9 +166,9 @@ onBothEngines('a mail outlives the node that promised it', async (t, engine) => 
   await signet.deps.mail.close(); // on a busy machine its timers would look again only after the clock was moved
   const beside = await startSignet(t, { beside: signet, mail: true });
   signet.clock.advance(30);
-  const [mail] = await waiting(signet);
+  const [mail] = await waitingMails(signet);
   // A node that died between taking the mail and sending it.
-  assert.ok(mail && (await claimMail(signet.deps.db, mail, signet.clock() / 1000 + 120)));
+  assert.ok(mail && (await claimMail(mail.part, mail, signet.clock() / 1000 + 120)));
   await beside.runJobs();
   assert.equal(mailbox.mails.length, 0);
   signet.clock.advance(120);
@@ -180,7 +181,7 @@ test('a mail server that cannot be reached is tried with one mail, not with all 
   for (let count = 0; count < 3; count += 1) await ask(signet, (await signet.newUser()).email);
   await untilTried(signet, 0);
   await signet.runJobs();
-  const attempts = (await waiting(signet)).map((mail) => mail.attempts);
+  const attempts = (await waitingMails(signet)).map((mail) => mail.attempts);
   assert.equal(attempts.length, 3);
   assert.ok(attempts.every((tried) => tried <= 1) && attempts.includes(1));
 });
@@ -197,7 +198,7 @@ testSignet('no table holds a link, nor the mail with it', { mail: true }, async 
       : await plain(db).all<{ name: string }>(`select tablename as name from pg_tables where schemaname = 'public'`);
   const tables = [];
   for (const { name } of names) tables.push(JSON.stringify(await plain(db).all(`select * from ${name}`)));
-  const mails = await waiting(signet);
+  const mails = await waitingMails(signet);
   assert.equal(mails.length, 2);
   const texts = mails.map(({ mail_id, message_sealed }) =>
     signet.deps.vault.mail.open(`mail:${mail_id}`, message_sealed),
@@ -309,7 +310,7 @@ test('without a mail server the mail is in the log, on this machine alone', asyn
   await signet.runJobs();
   const line = signet.logLines.map((text) => JSON.parse(text)).find(({ to }) => to === email);
   assert.equal((await signet.newBrowser().get(linkIn(line, /^\/reset\/./))).status, 200);
-  assert.deepEqual(await waiting(signet), []);
+  assert.deepEqual(await waitingMails(signet), []);
 });
 
 test('on https without a mail server nothing is promised or logged, and pages say what to do instead', async (t) => {
@@ -330,7 +331,7 @@ test('on https without a mail server nothing is promised or logged, and pages sa
   assert.deepEqual([asked.status, asked.json?.error], [409, 'invalid_state']);
   assert.equal((await browser.postJson('/v1/me/password', { password: 'harbour velvet cactus' }, headers)).status, 204);
   await signet.runJobs();
-  assert.deepEqual(await waiting(signet), []);
+  assert.deepEqual(await waitingMails(signet), []);
   assert.ok(!signet.logLines.join('\n').includes(user.email));
 });
 

@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findDueMails } from '../../src/platform/mail/store.ts';
 import { countedByProcess } from '../../src/platform/metrics.ts';
 import { freePort } from '../support/free-port.ts';
-import { linkIn, openMailbox } from '../support/mailbox.ts';
+import { linkIn, openMailbox, waitingMails } from '../support/mailbox.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
-
-const waiting = ({ deps, clock }: Signet) => findDueMails(deps.db, { now: clock() / 1000 + 1_000_000, limit: 100 });
 
 /** `signet_deliveries_total` of mails that no attempt follows. */
 const dead = () =>
@@ -32,7 +29,7 @@ for (const command of ['RCPT TO', 'DATA'] as const) {
       mailbox.answers = { command, code: 550, text: `5.1.1 <${email}> no such user` };
       const before = dead();
       await askForReset(signet, email);
-      assert.deepEqual(await waiting(signet), []);
+      assert.deepEqual(await waitingMails(signet), []);
       assert.equal(dead() - before, 1);
       const { level, msg, responseCode, reason } = logged(signet)[0] ?? {};
       assert.deepEqual([level, responseCode, reason], [50, 550, '5.1.1']);
@@ -61,13 +58,13 @@ testSignet(
       const { email } = await signet.newUser();
       mailbox.answers = one;
       await askForReset(signet, email);
-      assert.equal((await waiting(signet)).length, 1, one.text);
+      assert.equal((await waitingMails(signet)).length, 1, one.text);
       mailbox.answers = undefined;
       signet.clock.advance(60);
       await signet.runJobs();
       linkIn(await mailbox.next(email), /^\/reset\/./);
     }
-    assert.deepEqual(await waiting(signet), []);
+    assert.deepEqual(await waitingMails(signet), []);
   },
 );
 
@@ -78,7 +75,7 @@ test('a mail whose link has expired before it could be sent is not sent', async 
   const { email, browser } = await signet.signedInUser();
   assert.equal((await browser.postJson('/v1/me/password', { password: 'harbour velvet cactus' })).status, 204);
   await askForReset(signet, email);
-  assert.equal((await waiting(signet)).length, 2);
+  assert.equal((await waitingMails(signet)).length, 2);
   const beside = await startSignet(t, { beside: signet, mail: true });
   signet.clock.advance(1800); // the life of the link
   const before = dead();

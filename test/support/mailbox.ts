@@ -3,7 +3,11 @@ import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { SMTPServer } from 'smtp-server';
+import type { Part } from '../../src/platform/db/db.ts';
+import { askAll } from '../../src/platform/db/parts.ts';
+import { findDueMails } from '../../src/platform/mail/store.ts';
 import { afterTest } from './after-test.ts';
+import type { Signet } from './signet.ts';
 import { until } from './until.ts';
 
 export type ReceivedMail = { to: string; subject: string; text: string; headers: string };
@@ -29,6 +33,13 @@ export type Mailbox = {
   /** Closes every connection, and resolves when they are closed. */
   hangUp(): Promise<void>;
 };
+
+/** What is in the queue, due or not, with the part of the store where it is. */
+export async function waitingMails({ deps, clock }: Pick<Signet, 'deps' | 'clock'>) {
+  const everything = { now: clock() / 1000 + 1_000_000, limit: 100 };
+  const inPart = async (part: Part) => (await findDueMails(part, everything)).map((mail) => ({ ...mail, part }));
+  return (await askAll(deps.db, inPart)).flat();
+}
 
 /** @param options.hidesUtf8 as a server of before RFC 6531. */
 export async function openMailbox(t: TestContext, { hidesUtf8 = false } = {}): Promise<Mailbox> {
