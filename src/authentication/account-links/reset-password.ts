@@ -23,7 +23,7 @@ import { useOnce } from '../../platform/db/used-once.ts';
 import type { MailDeps, PlacementDeps, StoreDeps } from '../../platform/deps.ts';
 import { invalidState } from '../../platform/errors.ts';
 import { type MessageDescriptor, translatePlain } from '../../platform/i18n/translate.ts';
-import { bucketOf } from '../../platform/ids.ts';
+import { bucketOf, newUserId } from '../../platform/ids.ts';
 import { addressKey } from '../../platform/ip-address.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
@@ -49,7 +49,7 @@ export async function requestPasswordReset(deps: MailDeps & PlacementDeps, reque
   const to = { email: user?.email ?? email.trim(), name: user?.name ?? null, locale: user?.locale ?? locale };
   const bucket = user ? bucketOf(user.user_id) : deps.placement.bucketOfEmail(email);
   const { link, url } = newLink(deps, bucket, { ...request, purpose: 'password_reset', email: to.email });
-  const user_id = user?.user_id ?? 'unknown';
+  const user_id = user?.user_id ?? newUserId(bucket);
   const values = { url, expires_at: link.expires_at, minutes: linkSeconds.password_reset / 60 };
   await inOrder(
     {
@@ -60,7 +60,7 @@ export async function requestPasswordReset(deps: MailDeps & PlacementDeps, reque
       },
     },
     {
-      in: deps.db.of(addressKey(address)),
+      in: deps.db.near(addressKey(address)),
       run: { event: unauthenticatedEvent(deps, { action: 'password.reset_asked', target: user?.user_id, address }) },
     },
   );

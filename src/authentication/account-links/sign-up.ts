@@ -50,7 +50,7 @@ export async function requestSignUp(deps: MailDeps & PlacementDeps, request: Lin
       },
     },
     {
-      in: deps.db.of(addressKey(request.address)),
+      in: deps.db.near(addressKey(request.address)),
       run: { event: unauthenticatedEvent(deps, { action: 'sign_up.asked', address: request.address }) },
     },
   );

@@ -34,7 +34,7 @@ export async function refuseIdentity(
   const detail = { provider: provider.id, ...(problem === undefined ? {} : { problem }) };
   countSignIn(['fed'], reason);
   const event = { action: 'session.refused', target: user_id, reason, detail, address } as const;
-  await deps.db.of(addressKey(address)).change({ run: { event: unauthenticatedEvent(deps, event) } });
+  await deps.db.near(addressKey(address)).change({ run: { event: unauthenticatedEvent(deps, event) } });
   // Users cannot tell a state that was used from one that is unknown.
   const isOver = reason === 'state_used' || mode === undefined;
   const key = isOver ? 'federation.state_unknown' : (`federation.${reason}` as const);

@@ -73,7 +73,7 @@ export async function acceptAssertion(
       countSignIn(['hwk'], 'passkey_refused');
       const refused = { action: 'session.refused', target: passkey?.user_id, reason: 'passkey_refused' } as const;
       const event = unauthenticatedEvent(deps, { ...refused, address: asked.address });
-      await deps.db.of(addressKey(asked.address)).change({ run: { event } });
+      await deps.db.near(addressKey(asked.address)).change({ run: { event } });
     }
     throw error;
   }

@@ -2,6 +2,7 @@ import { findUserByEmail } from '../../accounts/statements.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
 import { RequestError } from '../../platform/errors.ts';
+import { newUserId } from '../../platform/ids.ts';
 import { addressKey } from '../../platform/ip-address.ts';
 import { identified, unidentified } from '../credentials/hash-queue.ts';
 import { needsRehash } from '../credentials/password-formats.ts';
@@ -30,7 +31,7 @@ export async function signInWithPassword(
   const { address, deviceToken, previous } = attempt.signInRequest;
   const user = await findUserByEmail(deps, attempt.username);
   // Read for an unknown address, too: otherwise the time of the answer would reveal whether an account exists.
-  const user_id = user?.user_id ?? 'unknown';
+  const user_id = user?.user_id ?? newUserId(deps.placement.bucketOfEmail(attempt.username));
   const stored = await passwordOf(deps.db, user_id);
   // A device from before the password was set may be an attacker's.
   const device = await findKnownDevice(deps.db, user_id, deviceToken, stored?.changed_at ?? now(deps));
@@ -49,7 +50,7 @@ export async function signInWithPassword(
     countSignIn(['pwd'], reason);
     if (stored) noteIfUnreadable(deps, user_id, stored.password_hash);
     const refused = { action: 'session.refused', target: user?.user_id, reason, address } as const;
-    await deps.db.of(addressKey(address)).change({ run: { event: unauthenticatedEvent(deps, refused) } });
+    await deps.db.near(addressKey(address)).change({ run: { event: unauthenticatedEvent(deps, refused) } });
     return undefined;
   }
   // Checks the limits again before it resets them: while this password was being hashed, other guesses may have used up

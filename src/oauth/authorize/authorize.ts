@@ -11,6 +11,7 @@ import { isAmong } from '../../groups/statements.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange, returning } from '../../platform/db/change.ts';
 import { inOrder } from '../../platform/db/db.ts';
+import { underNewKey } from '../../platform/db/parts.ts';
 import { asText } from '../../platform/db/sql.ts';
 import type { Deps, LimitDeps } from '../../platform/deps.ts';
 import { bucketOf, digest, newId, newIdOfAt, newSecretIn, type RequestId, type UserId } from '../../platform/ids.ts';
@@ -164,10 +165,12 @@ export async function storeRequest(
   { browserToken, address }: Pick<AuthorizationContext, 'browserToken' | 'address'>,
 ): Promise<RequestId> {
   await addressLimit(deps, waitingRequests(deps)).take(address);
-  const request_id = newId('ar');
-  const browser_hash = digest(browserToken());
-  await insertPendingRequest(deps.db, { request_id, browser_hash, parameters: request }, now(deps));
-  return request_id;
+  const stored = { browser_hash: digest(browserToken()), parameters: request };
+  return underNewKey(
+    deps.db,
+    () => newId('ar'),
+    (request_id) => insertPendingRequest(deps.db, { request_id, ...stored }, now(deps)),
+  );
 }
 
 /** Decisions §3. OAuth 2.1 §4.1.2 asks for ten minutes at most. */

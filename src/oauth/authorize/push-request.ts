@@ -2,6 +2,7 @@ import type { Client } from '../../clients/client.ts';
 import { leftOutOf } from '../../clients/failures.ts';
 import { isFapi } from '../../clients/profile.ts';
 import { now } from '../../platform/clock.ts';
+import { underNewKey } from '../../platform/db/parts.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
 import { RequestError, refusal } from '../../platform/errors.ts';
 import type { ParsedParameters } from '../../platform/http/parameters.ts';
@@ -61,17 +62,14 @@ export async function pushRequest(
   if (jkt !== undefined && wanted.dpop_jkt !== undefined && wanted.dpop_jkt !== jkt)
     throw invalidProof('The DPoP proof is by another key than dpop_jkt names.');
   const secret = newSecret();
-  const pushed_id = newIdAt('par', deps.clock());
   const at = now(deps);
-  const parameters = { ...wanted, pushed_id, dpop_jkt: wanted.dpop_jkt ?? jkt };
-  await insertPushedRequest(deps.db, {
-    pushed_id,
-    secret_hash: digest(secret),
-    client_id,
-    parameters,
-    created_at: at,
-    expires_at: at + pushedSeconds,
-  });
+  const parameters = { ...wanted, dpop_jkt: wanted.dpop_jkt ?? jkt };
+  const stored = { secret_hash: digest(secret), client_id, created_at: at, expires_at: at + pushedSeconds };
+  const pushed_id = await underNewKey(
+    deps.db,
+    () => newIdAt('par', deps.clock()),
+    (id) => insertPushedRequest(deps.db, { ...stored, pushed_id: id, parameters: { ...parameters, pushed_id: id } }),
+  );
   return { request_uri: `${requestUriPrefix}${pushed_id}.${secret}`, expires_in: pushedSeconds };
 }
 

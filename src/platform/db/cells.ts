@@ -1,5 +1,6 @@
 import { type Bucket, bucketNumber, bucketOf, isIdOfUser } from '../ids.ts';
 import { isChangeOfShared, openCopies, refusedForCopies } from './cell-copies.ts';
+import { partNear } from './cell-near.ts';
 import { type CellPlaces, openCellPlaces } from './cell-places.ts';
 import type { CellSettings } from './cell-settings.ts';
 import { createCellTexts } from './cell-texts.ts';
@@ -115,7 +116,9 @@ export async function openCells(
   const places: CellPlaces = openCellPlaces(home, cells, Object.keys(urls));
   const inCells = cells.map((name, cell) => openPart(() => servers.get(places.serverOf(name))!, name, cell));
   const parts = [home, ...inCells];
+  const near = inCells.map((_, cell) => partNear(common, inCells, cell));
   const ofPlaces = {
+    near: (key: string) => near[cellOf(bucketOf(key))]!,
     of: (id: string) => inCells[cellOf(bucketOf(id))]!,
     in: (bucket: Bucket) => inCells[cellOf(bucket)]!,
     shared,

@@ -59,6 +59,11 @@ export type Places = Omit<Engine, 'query' | 'commit'> & {
    */
   of(id: string): Part;
   in(bucket: Bucket): Part;
+  /**
+   * As `of`, but while that part is away another one stands in for it: for rows that need not be found again, such as counts. They begin
+   * anew there.
+   */
+  near(key: string): Part;
   /** Where the tables that all parts have a copy of are changed. */
   readonly shared: Part;
   /** Each as a store of its own, the one of `shared` first: for jobs and lists over all rows. */
@@ -124,6 +129,7 @@ export function createDb<E extends Engine>(engine: E): StoreOf<E> {
     ...engine,
     of: () => db,
     in: () => db,
+    near: () => db,
     all: async <Columns extends Fields>(rows: RowSchema<Columns>, statement: Sql) =>
       (await db.query(statement)).map(rows.parse, rows),
     async get<Columns extends Fields>(rows: RowSchema<Columns>, statement: Sql) {

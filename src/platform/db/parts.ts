@@ -1,4 +1,4 @@
-import type { Db, OneDb, Part } from './db.ts';
+import { type Db, type OneDb, type Part, StoreUnavailable } from './db.ts';
 
 /** What each part answers, in the order of the parts: for counts and jobs over all rows. */
 export const askAll = <Answer>(db: Db, ask: (part: OneDb) => Promise<Answer>): Promise<Answer[]> =>
@@ -62,3 +62,37 @@ export async function mergeAll<Row>(
 
 /** By UTF-8, as `collate "C"` and SQLite sort. */
 export const compareText = (one: string, other: string): number => Buffer.compare(Buffer.from(one), Buffer.from(other));
+
+/** Keys that are drawn at most to find one that leads to a server that answers. */
+const mostDraws = 200;
+
+/**
+ * Makes a row under a new key: while the part that it leads to is away, one that leads to another server does as well.
+ * @param make must change nothing that matters under a key that is not returned.
+ */
+export async function underNewKey<Key extends string>(
+  db: Db,
+  newKey: () => Key,
+  make: (key: Key) => Promise<unknown>,
+): Promise<Key> {
+  const serverOf = (key: Key): unknown => {
+    const part = db.of(key);
+    return db.parts.find((one) => one === part)?.server?.();
+  };
+  const away = new Set<unknown>();
+  let reason: unknown;
+  for (let draws = 0; draws < mostDraws; draws += 1) {
+    const key = newKey();
+    const server = serverOf(key);
+    if (away.has(server)) continue;
+    try {
+      await make(key);
+      return key;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable) || db.parts.length === 1) throw error;
+      reason = error;
+      away.add(server);
+    }
+  }
+  throw reason;
+}

@@ -46,7 +46,7 @@ export function openClientSecretLimits(deps: CounterDeps) {
       if (!deps.config.rateLimits) return;
       const key = counterKey(client_id, address);
       const count = countInWindow(key, perMinute, now(deps));
-      const counter = counterOf((await deps.db.of(key).run(Counter, count)).rows);
+      const counter = counterOf((await deps.db.near(key).run(Counter, count)).rows);
       if (counter.blocked_until > now(deps)) remember(blocked, counter);
     },
   };
@@ -56,11 +56,13 @@ export function openClientSecretLimits(deps: CounterDeps) {
  * For each subject, which is an id: short. For addresses there is {@link addressLimit}.
  * @param limit with a unique `name`.
  * @param partOf where a subject is counted. Statements for a change of others (`count`, `taken`, `forget`) belong there.
+ * By default it is near: while a part is away, a subject is counted anew in another one, and so may do at most as much again for each
+ * server that is lost.
  */
 export function windowLimit(
   deps: CounterDeps,
   limit: Window & { name: string },
-  partOf: (subject: string) => Part = deps.db.of,
+  partOf: (subject: string) => Part = deps.db.near,
 ) {
   const isOn = deps.config.rateLimits;
   const counterKey = (subject: string) => `${limit.name}:${subject}`;
@@ -122,9 +124,14 @@ export function windowLimit(
 /** A provider may put thousands of subscribers into a /48: this many times what one address may, together. */
 const networkFactor = 16;
 
-/** For each IP address, and for the network around an IPv6 one, where they are counted. @param limit with a unique `name`. */
+/**
+ * For each IP address, and for the network around an IPv6 one. They have nothing to do with the part that they lead to, so users of the others
+ * must not wait for it while it is away: it is counted near it. With n servers lost, an address has its tries in n + 1 places at most,
+ * which is what n more addresses would have given, and the limits of each account hold as ever.
+ * @param limit with a unique `name`.
+ */
 export function addressLimit(deps: CounterDeps, limit: Window & { name: string }) {
-  const partOf = (address: string): Part => deps.db.of(networkKey(address));
+  const partOf = (address: string): Part => deps.db.near(networkKey(address));
   const ofAddress = windowLimit(deps, limit, partOf);
   const ofNetwork = windowLimit(deps, { ...limit, limit: limit.limit * networkFactor }, partOf);
   /** The address before its network, in every change. */

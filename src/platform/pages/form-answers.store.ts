@@ -19,7 +19,7 @@ type Claim = { form_hash: string; sender: string; expires_at: number };
 export async function claimForm(db: Db, claim: Claim, max: number, now: number): Promise<boolean> {
   const { sender } = claim;
   const current = sql`select count(*) from form_answers where sender = ${sender} and expires_at > ${asBigint(now)}`;
-  const { changes } = await db.of(claim.form_hash).run(
+  const { changes } = await db.near(claim.form_hash).run(
     incidental(
       sql`insert into form_answers ${FormAnswer.select({ ...claim, sealed: null })} where (${current}) < ${asBigint(max)}
           on conflict (form_hash) do update set sender = excluded.sender, sealed = null, expires_at = excluded.expires_at
@@ -33,7 +33,7 @@ export async function claimForm(db: Db, claim: Claim, max: number, now: number):
 export const findFormAnswer = (db: Db, form_hash: string, now: number) => {
   const Sealed = FormAnswer.pick('sealed');
   return db
-    .of(form_hash)
+    .near(form_hash)
     .get(
       Sealed,
       sql`select ${Sealed.columns} from form_answers where form_hash = ${form_hash} and expires_at > ${asBigint(now)}`,
@@ -41,8 +41,8 @@ export const findFormAnswer = (db: Db, form_hash: string, now: number) => {
 };
 
 export const keepFormAnswer = (db: Db, form_hash: string, sealed: string) =>
-  db.of(form_hash).run(incidental(sql`update form_answers set sealed = ${sealed} where form_hash = ${form_hash}`));
+  db.near(form_hash).run(incidental(sql`update form_answers set sealed = ${sealed} where form_hash = ${form_hash}`));
 
 /** The form may be sent once more. */
 export const releaseForm = (db: Db, form_hash: string) =>
-  db.of(form_hash).run(incidental(sql`delete from form_answers where form_hash = ${form_hash}`));
+  db.near(form_hash).run(incidental(sql`delete from form_answers where form_hash = ${form_hash}`));
