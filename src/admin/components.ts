@@ -2,7 +2,7 @@ import type { AdministrativePermission } from '../accounts/permissions.ts';
 import { isMetadataUrl } from '../clients/metadata-url.ts';
 import type { RequestError } from '../platform/errors.ts';
 import type { Parameters } from '../platform/http/parameters.ts';
-import type { MessageKey } from '../platform/i18n/translate.ts';
+import { byName, consoleLocales, type Locale, type MessageKey } from '../platform/i18n/translate.ts';
 import { mayBeUserId } from '../platform/ids.ts';
 import { copyButton, notice } from '../platform/pages/form.ts';
 import { type Html, html, type Renderable, untrusted } from '../platform/pages/html.ts';
@@ -34,6 +34,17 @@ export function pageOf(view: View, id: string): string | undefined {
   if (provider !== undefined) return view.may('providers:read') ? `/admin/providers/${provider}` : undefined;
   const [, path, needs] = (/^[\w-]{1,64}$/.test(id) && pages.find(([prefix]) => id.startsWith(prefix))) || [];
   return path !== undefined && needs !== undefined && view.may(needs) ? `${path}/${id}` : undefined;
+}
+
+/** What people read of something, a field for each language: those of most readers, and the others behind a click. */
+export function inEachLanguage(view: View, field: (locale: Locale) => Html): Html {
+  const others = byName(view.languagesOfMail.filter((locale) => !consoleLocales.includes(locale)));
+  return html`${consoleLocales.map(field)}${
+    others.length > 0 &&
+    html`<details><summary>${view.t('admin.other_languages')}</summary>
+${others.map(field)}</details>
+`
+  }`;
 }
 
 /** Of an empty list of what they write. */

@@ -6,6 +6,7 @@ import { refused } from '../../test/support/refused-setting.ts';
 import { scratchFolder } from '../../test/support/scratch.ts';
 import { parseMasterKey } from '../platform/master-key.ts';
 import { type Config, readConfig, readEnvFile } from './config.ts';
+import { readLanguages } from './language-settings.ts';
 
 const key = Buffer.alloc(32, 9);
 const onPostgres = { SIGNET_DATABASE_URL: 'postgres://u:p@db.test/signet', SIGNET_MASTER_KEY: key.toString('hex') };
@@ -93,6 +94,7 @@ test('without any setting it serves localhost from SQLite beside the code', () =
     support: undefined,
     providers: [],
     brand: { name: 'Signet', logo: undefined, accent: '#2f5d50' },
+    languages: readLanguages(undefined),
     importedSecrets: { devisePepper: undefined, firebaseSignerKey: undefined },
     setFrom: {},
     serviceLinks: [],
@@ -121,7 +123,7 @@ test('an empty setting counts as left out', () => {
     'MAIL_FROM',
     'AUDIT_HEAD_FILE',
   ];
-  more.push('SUPPORT', 'NAME', 'LOGO', 'ACCENT', 'GOOGLE_CLIENT_ID', 'PROVIDER_ACME_ISSUER');
+  more.push('LANGUAGES', 'SUPPORT', 'NAME', 'LOGO', 'ACCENT', 'GOOGLE_CLIENT_ID', 'PROVIDER_ACME_ISSUER');
   assert.deepEqual(
     readConfig(Object.fromEntries([...names, ...more].map((name) => [`SIGNET_${name}`, '']))),
     readConfig({}),
@@ -250,6 +252,7 @@ const good: [Environment, Partial<Config>][] = [
   ...['help@example.com', 'hilfe@bücher.example', 'https://example.com/help?from=id'].map(
     (support): (typeof good)[number] => [{ SIGNET_SUPPORT: ` ${support} ` }, { support }],
   ),
+  [{ SIGNET_LANGUAGES: 'de, EN' }, { languages: ['de', 'en'] }],
   [{ SIGNET_LOGO: logo }, { brand: { name: 'Signet', logo, accent: '#2f5d50' } }],
   [
     { ...google },

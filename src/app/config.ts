@@ -17,6 +17,7 @@ import { isLoopback } from '../platform/ip-address.ts';
 import { limitSettings, readLimits } from '../platform/limits/limit-settings.ts';
 import { type MasterKeySource, parseMasterKey } from '../platform/master-key.ts';
 import { displayNameProblem, editDistance } from '../platform/text.ts';
+import { readLanguages } from './language-settings.ts';
 import { readMailFrom, readSmtpUrl, readSupport } from './mail-settings.ts';
 import { readSubnets, readTrustProxy } from './network-settings.ts';
 import { readSecurityContacts } from './security-contacts.ts';
@@ -66,6 +67,7 @@ const ownSettings = [
   'SIGNET_SMTP_URL',
   'SIGNET_MAIL_FROM',
   'SIGNET_WEBHOOK_INTERNAL',
+  'SIGNET_LANGUAGES',
   'SIGNET_SUPPORT',
   'SIGNET_NAME',
   'SIGNET_LOGO',
@@ -198,6 +200,7 @@ export function readConfig(
     providers: readProviders(environment, (sentence) => {
       throw new ConfigError(sentence);
     }),
+    languages: readLanguages(read('SIGNET_LANGUAGES')),
     support: readSupport(read('SIGNET_SUPPORT')?.trim()),
     brand,
     importedSecrets: readImportedSecrets(read),

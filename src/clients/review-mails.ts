@@ -2,7 +2,13 @@ import { mayMailAbout } from '../accounts/mail-limits.ts';
 import { findUser, listReviewersAfter, type User } from '../accounts/statements.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { MailDeps } from '../platform/deps.ts';
-import { type Locale, type MessageDescriptor, translatePlain } from '../platform/i18n/translate.ts';
+import {
+  chooseLocale,
+  inConsole,
+  type Locale,
+  type MessageDescriptor,
+  translatePlain,
+} from '../platform/i18n/translate.ts';
 import { windowLimit } from '../platform/limits/failure-limits.ts';
 import { mailTo } from '../platform/mail/letters.ts';
 import { withoutLinks } from '../platform/text.ts';
@@ -60,8 +66,10 @@ export async function remindReviewers(given: MailDeps & Pick<Deps, 'riskContext'
   do {
     const some = await listReviewersAfter(deps.db, last, reviewersAtOnce);
     for (const one of some) {
-      const waiting = waitingText(one.locale ?? 'en', named, count);
-      const mail = mailTo(deps, one, 'reviews_waiting', { count, waiting, url });
+      // It is about what they read in the console.
+      const locale = chooseLocale(inConsole(deps.config.languages), one.locale);
+      const waiting = waitingText(locale, named, count);
+      const mail = mailTo(deps, { ...one, locale }, 'reviews_waiting', { count, waiting, url });
       await deps.db.of(one.user_id).change({ run: { first: daily.taken(one.user_id), mail } });
     }
     last = some.length === reviewersAtOnce ? some.at(-1) : undefined;

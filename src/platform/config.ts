@@ -1,5 +1,6 @@
 import { readAsset } from './assets.ts';
 import type { CellSettings } from './db/cell-settings.ts';
+import type { Locale } from './i18n/translate.ts';
 import type { Limits } from './limits/limit-settings.ts';
 import type { MasterKeySource } from './master-key.ts';
 import type { TraceSettings } from './tracing.ts';
@@ -70,6 +71,8 @@ export type Config = {
   readonly mailFrom: string;
   /** Internal addresses and subnets that webhooks may reach; none by default. */
   readonly webhookInternal: readonly string[];
+  /** What pages and mails for people are offered in; the first is for those who read none of them. */
+  readonly languages: readonly Locale[];
   /** Where users ask for help: a mail address or an https URL; absent: pages name none. */
   readonly support: string | undefined;
   readonly brand: Brand;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
-import { type Locale, locales } from '../../src/platform/i18n/translate.ts';
+import { consoleLocales, type Locale, locales } from '../../src/platform/i18n/translate.ts';
 import { isEventType } from '../../src/webhooks/event-types.ts';
 import { expectAccessible, expectLabelsInNames } from '../support/chromium.ts';
 import type { Signet } from '../support/signet.ts';
@@ -13,14 +13,30 @@ const messages = (locale: string): Record<string, string> =>
 const english = messages('en');
 const translations: readonly Locale[] = locales.filter((locale) => locale !== 'en');
 
+const consoles = /^\/(?:admin|developer|reference)(?:[/?]|$)/;
+let pagesForPeople = 0;
+
+const { TEST_LANGUAGES: wanted } = process.env;
+
+/** Of a page for people those of `TEST_LANGUAGES`, `all` or some; else the next one, so that each is on some page of a run. */
+function translationsOf({ path, isLimited }: ExpectedPage): readonly Locale[] {
+  if (consoles.test(path)) return translations.filter((locale) => consoleLocales.includes(locale));
+  if (wanted !== undefined && !isLimited)
+    return translations.filter((locale) => wanted === 'all' || wanted.split(',').includes(locale));
+  pagesForPeople += 1;
+  return [translations[pagesForPeople % translations.length]!];
+}
+
 export type ExpectedPage = {
   path: string;
   status?: number;
   /** What is done on that page to get to the one that is meant. */
   act?: (page: Page) => Promise<void>;
+  /** It can be had a few times only. */
+  isLimited?: boolean;
 };
 
-/** The page in English, light and dark, on a phone and on a desk, and in every other language on the narrowest phone. */
+/** The page in English, light and dark, on a phone and on a desk, and in other languages on the narrowest phone. */
 export async function expectPage(
   page: Page,
   signet: Signet,
@@ -32,7 +48,7 @@ export async function expectPage(
   const bytes = await expectInLanguage(page, 'en');
   assert.ok(bytes > 5000 && bytes <= byteBudget, `${page.url()} is ${bytes} bytes`);
   await seen('en');
-  for (const locale of translations) {
+  for (const locale of translationsOf(expected)) {
     await open(page, signet, expected, locale);
     await expectInLanguage(page, locale);
     await expectLabelsInNames(page);
@@ -64,7 +80,10 @@ function measure(): { overflow: number; broken: string[] } {
     const { currentNode: node } = walker;
     const { parentElement: element, textContent } = node;
     if (!element?.checkVisibility() || element.closest('code, pre, bdi, option, .unseen, [lang]:not(html)')) continue;
-    for (const { 0: word, index } of (textContent ?? '').matchAll(/(?<![\w@./])\p{L}+(?!\p{L}|[@./_]\w)/gu)) {
+    // Chinese and Japanese have no spaces, and break anywhere.
+    const words =
+      /(?<![\w@.\/])[\p{L}--[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]]+(?!\p{L}|[@.\/_]\w)/gv;
+    for (const { 0: word, index } of (textContent ?? '').matchAll(words)) {
       const range = document.createRange();
       range.setStart(node, index);
       range.setEnd(node, index + word.length);
@@ -85,11 +104,8 @@ async function open(page: Page, { url }: Signet, { path, status = 200, act }: Ex
 /** English texts that another language says otherwise. */
 const untranslatedIn = new Map(
   translations.map((locale) => {
-    const translated = messages(locale);
-    return [
-      locale,
-      new Set(Object.keys(english).flatMap((key) => (translated[key] === english[key] ? [] : english[key]!))),
-    ];
+    const own = new Set(Object.values(messages(locale))); // some words are the same in both
+    return [locale, new Set(Object.values(english).filter((text) => !own.has(text)))];
   }),
 );
 

@@ -55,9 +55,9 @@ async function signInPages(
   const wrong = (page: Page) => fillIn(page, { username: 'ada@example.com', password: 'not the password at all' });
   return [
     { name: 'sign-in', path: await waiting(visitor, signet, client), as: 'visitor', act: passkeyButton },
-    { name: 'sign-in-wrong', path, as: 'visitor', act: wrong },
+    { name: 'sign-in-wrong', path, as: 'visitor', act: wrong, isLimited: true },
     { name: 'second-factor', path: '/signin/second-factor', as: 'halfway', act: passkeyButton },
-    { name: 'second-factor-wrong', path: '/signin/second-factor', as: 'halfway', act: giveWrongCode },
+    { name: 'second-factor-wrong', path: '/signin/second-factor', as: 'halfway', act: giveWrongCode, isLimited: true },
     { name: 'error', path: client.with({ client_id: 'unknown' }).authorizePath(), as: 'visitor', status: 400 },
     { name: 'provider-error', path: '/auth/google/callback?state=x&code=y', as: 'visitor', status: 400 },
     { name: 'sign-up', path: '/signup', as: 'visitor' },

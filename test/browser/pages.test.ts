@@ -78,7 +78,8 @@ test('an account is looked after without JavaScript', async (t) => {
 
   await page.locator('#user-menu').click();
   await page.getByRole('button', { name: message('account.sign_out', {}, 'de') }).click();
-  await page.getByRole('link', { name: 'Deutsch' }).click();
+  await page.locator('.foot summary').click();
+  await page.getByRole('button', { name: 'Deutsch' }).click();
   await page.getByRole('heading', { name: message('logout.done.title', {}, 'de') }).waitFor();
   expectQuiet();
 });

@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { digest } from '../../src/platform/ids.ts';
 import type { Answer, Browser } from '../support/browser.ts';
+import { withoutLanguages } from '../support/forms.ts';
 import { plain } from '../support/plain-sql.ts';
 import type { RegisteredClient } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
@@ -253,7 +254,7 @@ const steps = {
       answers(answer, 200);
       const named = model.accounts.filter(({ user }) => answer.text.includes(user.email));
       assert.equal(named.length, 1, `a question is put to one user: ${answer.text}`);
-      const hidden = answer.text.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g);
+      const hidden = withoutLanguages(answer).matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g);
       const fields = Object.fromEntries([...hidden].map(([, name = '', value = '']) => [name, value]));
       delete fields.form_id; // with it the same form is answered as the first time; here each time is one of its own
       side.shown = { page, waiting, names: named[0]!, fields };

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { rotateNow } from '../../src/oauth/signing-keys/signing-keys.ts';
 import type { Answer } from '../support/browser.ts';
+import { withoutLanguages } from '../support/forms.ts';
 import { sentence } from '../support/messages.ts';
 import { assertRefused, claimsOf, type Fields, type RegisteredClient, redirectedTo } from '../support/relying-party.ts';
 import { type Signet, testSignet } from '../support/signet.ts';
@@ -50,7 +51,7 @@ async function answerQuestion({ user, signet }: Scene, asked: Answer, decision: 
   assert.equal(page.status, 200);
   assert.match(page.text, /<form method="post" action="\/oauth\/logout\/confirm" id="logout-confirm">/);
   assert.equal(page.headers.get('cache-control'), 'no-store');
-  const fields = [...page.text.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)];
+  const fields = [...withoutLanguages(page).matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)];
   const form = Object.fromEntries(fields.map(([, name, value]) => [name!, value!]));
   assert.equal(form.drawn_for, user.user_id);
   return { form, answer: await user.browser.post('/oauth/logout/confirm', { ...form, decision }), signet };

@@ -4,6 +4,9 @@ import type { Answer, Browser } from './browser.ts';
 /** A form of a page, with what the page has filled in itself. */
 export type Form = { action: string; fields: Record<string, string> };
 
+/** The text of a page before the choice of languages, which sends the query again. */
+export const withoutLanguages = ({ text }: Pick<Answer, 'text'>): string => text.split('<form method="get">', 1)[0]!;
+
 const attribute = (tag: string, name: string) => new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1];
 
 /** @param fields are added to those of the page. */

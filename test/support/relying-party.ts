@@ -112,8 +112,8 @@ const unescaped = (text: string) =>
 /** What the form of `response_mode=form_post` posts to the client. */
 export function formOf(answer: Answer): { action: string; fields: Record<string, string> } {
   assert.equal(answer.status, 200, `${answer.status} ${answer.text}`);
-  const [, action = ''] = /<form method="post" action="([^"]*)"/.exec(answer.text) ?? [];
-  const inputs = answer.text.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g);
+  const [form = '', action = ''] = /<form method="post" action="([^"]*)".*?<\/form>/s.exec(answer.text) ?? [];
+  const inputs = form.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g);
   const fields = Object.fromEntries([...inputs].map(([, name, value]) => [name, unescaped(value!)]));
   return { action: unescaped(action), fields };
 }

@@ -1,13 +1,13 @@
 import type { Api, ApiScope } from '../../apis/api.ts';
 import { longestDescription, longestIdentifier, longestScope, longestSentence } from '../../apis/api-rules.ts';
-import { locales, nameOfLanguage } from '../../platform/i18n/translate.ts';
+import { nameOfLanguage } from '../../platform/i18n/translate.ts';
 import { copyButton, copyScripts, hidden } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import { itemsOr } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import { adminTab, doneNotice, type Shown, step } from '../components.ts';
+import { adminTab, doneNotice, inEachLanguage, type Shown, step } from '../components.ts';
 import { sentenceMember } from './operations.ts';
 
 const path = '/admin/apis';
@@ -59,12 +59,12 @@ const scopeFields = (view: View, of: string, form: Shown['form']): Html =>
 ${sentenceFields(view, of, (locale) => form?.[sentenceMember(locale)] ?? '')}`;
 
 const sentenceFields = (view: View, of: string, textIn: (locale: string) => string): Html =>
-  html`${locales.map((locale) => {
+  inEachLanguage(view, (locale) => {
     const member = sentenceMember(locale);
     return html`<label for="${of}-${member}">${view.t('admin.apis.sentence', { language: nameOfLanguage(locale) })}</label>
 <input id="${of}-${member}" name="${member}" lang="${locale}" maxlength="${longestSentence}" autocomplete="off" value="${textIn(locale)}">
 `;
-  })}`;
+  });
 
 export const apiPage = (view: View, api: Api, shown: Shown): Page => ({
   title: visibleText(api.name),

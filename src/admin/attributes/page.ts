@@ -12,13 +12,13 @@ import {
   signUps,
   valueTypes,
 } from '../../attributes/attribute.ts';
-import { locales, nameOfLanguage } from '../../platform/i18n/translate.ts';
+import { nameOfLanguage } from '../../platform/i18n/translate.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import { itemsOr } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import { adminTab, doneNotice, type Shown, step } from '../components.ts';
+import { adminTab, doneNotice, inEachLanguage, type Shown, step } from '../components.ts';
 import { labelMember } from './operations.ts';
 
 const path = '/admin/attributes';
@@ -79,12 +79,13 @@ function statedFields(
     html`<label for="${rule}">${view.t(`admin.attributes.${rule}`)}</label>
 <input id="${rule}" name="${rule}" maxlength="20" autocomplete="off" placeholder="${placeholder}" value="${values[rule] ?? ''}">
 `;
-  return html`${locales.map((locale) => {
+  const labels = inEachLanguage(view, (locale) => {
     const member = labelMember(locale);
     return html`<label for="${member}">${view.t('admin.attributes.label', { language: nameOfLanguage(locale) })}</label>
 <input id="${member}" name="${member}" lang="${locale}" maxlength="${longestLabel}" autocomplete="off" value="${values[member] ?? ''}">
 `;
-  })}<details${['max_length', 'choices', 'minimum', 'maximum'].some((rule) => values[rule]) && html` open`}><summary>${view.t('admin.attributes.rules')}</summary>
+  });
+  return html`${labels}<details${['max_length', 'choices', 'minimum', 'maximum'].some((rule) => values[rule]) && html` open`}><summary>${view.t('admin.attributes.rules')}</summary>
 <p class="hint">${view.t('admin.attributes.rules.hint')}</p>
 ${number('max_length', `${defaultLength} (≤ ${longestValue})`)}<label for="choices">${view.t('admin.attributes.choices')}</label>
 <textarea id="choices" name="choices" rows="4" aria-describedby="choices-hint">

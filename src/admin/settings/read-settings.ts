@@ -86,6 +86,7 @@ const readers: { readonly [Group in SettingGroup]?: Readonly<Record<string, Read
     SIGNET_WEBHOOK_INTERNAL: ({ webhookInternal }) => list(webhookInternal),
   },
   look: {
+    SIGNET_LANGUAGES: ({ languages }) => list(languages),
     SIGNET_SUPPORT: ({ support }) => support,
     SIGNET_NAME: ({ brand }) => brand.name,
     SIGNET_LOGO: ({ brand }) => brand.logo,

@@ -2,7 +2,7 @@ import type { User } from '../../accounts/statements.ts';
 import type { Attribute } from '../../attributes/attribute.ts';
 import { attributeFields, drawnAttributes, problemsInFields } from '../../attributes/fields.ts';
 import type { PendingInvitation, pendingInvitations } from '../../authentication/account-links/invitation.ts';
-import { locales, nameOfLanguage } from '../../platform/i18n/translate.ts';
+import { byName, nameOfLanguage } from '../../platform/i18n/translate.ts';
 import { copyScripts, fieldAlert, hidden } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
 import { badge, emptyList, exactTime, pager, pathWith } from '../../platform/pages/lists.ts';
@@ -46,7 +46,7 @@ ${emailField(view, form?.email ?? '')}<label for="name">${view.t('developer.secr
 <p class="hint" id="name-hint">${view.t('admin.users.invite.name.hint')}</p>
 ${usernameField(view, form?.preferred_username ?? '')}${view.may('administrators:write') && roleField(view, form?.role === 'admin')}
 <label for="locale">${view.t('admin.users.invite.language')}</label>
-<select id="locale" name="locale">${locales.map((locale) => html`<option value="${locale}"${locale === (form?.locale ?? view.locale) && html` selected`}>${nameOfLanguage(locale)}</option>`)}</select>
+<select id="locale" name="locale">${byName(view.languagesOfMail).map((locale) => html`<option value="${locale}"${locale === (form?.locale ?? view.locale) && html` selected`}>${nameOfLanguage(locale)}</option>`)}</select>
 ${optionalReasonField(view, 'invite-reason', form?.reason)}
 <button type="submit" id="user-invite">${view.t('admin.users.invite.submit')}</button>
 </form>

@@ -22,7 +22,7 @@ import { inOrder } from '../../platform/db/db.ts';
 import { useOnce } from '../../platform/db/used-once.ts';
 import type { MailDeps, PlacementDeps, StoreDeps } from '../../platform/deps.ts';
 import { invalidState } from '../../platform/errors.ts';
-import { type MessageDescriptor, translatePlain } from '../../platform/i18n/translate.ts';
+import { chooseLocale, type MessageDescriptor, translatePlain } from '../../platform/i18n/translate.ts';
 import { bucketOf, newUserId } from '../../platform/ids.ts';
 import { addressKey } from '../../platform/ip-address.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
@@ -196,7 +196,8 @@ async function otherMethodsText(
 ): Promise<string> {
   const sentences = await describeOtherMethods(deps, user_id, (at) => new Date(at * 1000).toISOString().slice(0, 10));
   if (sentences.length === 0) return '';
-  const translate = (sentence: MessageDescriptor) => translatePlain(locale ?? 'en', sentence);
+  const reader = chooseLocale(deps.config.languages, locale);
+  const translate = (sentence: MessageDescriptor) => translatePlain(reader, sentence);
   const lines = sentences.map((sentence) => `- ${translate(sentence)}`);
   const [security, service] = [`${deps.config.baseUrl}/account/security`, deps.config.brand.name];
   const how = translate({ key: 'mail.reset_stays', values: { security, service } });

@@ -2,7 +2,7 @@ import { endLinksGivenElsewhere, lockUser } from '../../accounts/statements.ts';
 import { now } from '../../platform/clock.ts';
 import type { SecretDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
-import { type Locale, translatePlain } from '../../platform/i18n/translate.ts';
+import { chooseLocale, type Locale, translatePlain } from '../../platform/i18n/translate.ts';
 import { digest } from '../../platform/ids.ts';
 import { type Static, Type } from '../../platform/schema.ts';
 import {
@@ -61,7 +61,7 @@ async function enrollmentOf(
   secret_base32: string,
 ): Promise<Enrollment> {
   const otpauth_uri = await otpauthUri(deps, { email, secret_base32 });
-  const qr = await qrCode(otpauth_uri, translatePlain(locale ?? 'en', { key: 'totp.qr' }));
+  const qr = await qrCode(otpauth_uri, translatePlain(chooseLocale(deps.config.languages, locale), { key: 'totp.qr' }));
   return { otpauth_uri, secret_base32, qr_svg: qr.toString() };
 }
 

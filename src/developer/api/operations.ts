@@ -16,7 +16,7 @@ import {
 import { unknownScopes } from '../../clients/scopes.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { nameInCode, nullable, operation, Time } from '../../platform/http/operation.ts';
-import { chooseLocale, translatePlain } from '../../platform/i18n/translate.ts';
+import { chooseLocale, consoleLocales, translatePlain } from '../../platform/i18n/translate.ts';
 import { Type } from '../../platform/schema.ts';
 import { Activity, clientActivity } from '../activity/activity.ts';
 import { clientOwner, recentClientOwner } from '../owner.ts';
@@ -117,7 +117,7 @@ export const ownClientOperations = [
       schema: Type.Object({ fields: Type.Array(Type.Object({ path: Type.String(), message: Type.String() })) }),
     },
     async run(deps, { body, query }) {
-      const locale = chooseLocale(query.ui_locales, 'en');
+      const locale = chooseLocale(consoleLocales, query.ui_locales);
       return {
         fields: [...checkDraft(body), ...(await problemsOfScopes(deps, body))].map(
           ({ path, message, userMessage }) => ({

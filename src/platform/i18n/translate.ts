@@ -1,23 +1,31 @@
+import { channel } from 'node:diagnostics_channel';
 import { IntlMessageFormat } from 'intl-messageformat';
 import { listAssets, readAsset } from '../assets.ts';
 import type en from './en.json';
 
-/** A language is one JSON file of ICU messages beside this one, with the keys of English. */
+/**
+ * A language is one JSON file of ICU messages beside this one, with the keys of English: with all of them, or with those of the pages and
+ * mails for people, without the consoles.
+ */
 export type MessageKey = keyof typeof en;
-type Messages = Readonly<Record<MessageKey, string>>;
-
-const languages: ReadonlyMap<string, Messages> = new Map(
-  listAssets('platform/i18n')
-    .filter((name) => name.endsWith('.json'))
-    .map((name) => [name.slice(0, -'.json'.length), JSON.parse(readAsset(`platform/i18n/${name}`)) as Messages]),
-);
+type Messages = Readonly<Partial<Record<MessageKey, string>>>;
 
 /** A BCP 47 language tag for which there is a file. */
 export type Locale = string;
-export const locales: readonly Locale[] = [...languages.keys()];
+export const locales: readonly Locale[] = listAssets('platform/i18n')
+  .filter((name) => name.endsWith('.json'))
+  .map((name) => name.slice(0, -'.json'.length));
 const fallbackLocale = 'en';
 
-export const isMessageKey = (key: string): key is MessageKey => Object.hasOwn(languages.get(fallbackLocale)!, key);
+/** The languages of the consoles of administrators and developers, and of the reference. */
+export const consoleLocales: readonly Locale[] = [fallbackLocale, 'de'];
+
+/** Each is read when a message of it is needed: a command needs one, and all together are some megabytes. */
+const languages = new Map<Locale, Messages>();
+const messagesIn = (locale: Locale): Messages =>
+  languages.getOrInsertComputed(locale, () => JSON.parse(readAsset(`platform/i18n/${locale}.json`)));
+
+export const isMessageKey = (key: string): key is MessageKey => Object.hasOwn(messagesIn(fallbackLocale), key);
 
 /** Characters. RFC 5646 §4.4.1 asks for 35. */
 const maxTag = 50;
@@ -77,12 +85,18 @@ export const translatePlain = (locale: Locale, { key, values = {} }: MessageDesc
 
 const parsed = new Map<string, IntlMessageFormat>();
 
+/** Gets a message that was read in English, since its language has no text for it: one of a console on a page for people. */
+export const untranslated = channel('signet:untranslated');
+
 /** Parses a message when it is first used: a command needs few of them. */
 export function messageParts<T>(locale: Locale, key: MessageKey, values: Readonly<Record<string, T>>) {
-  const language = languages.has(locale) ? locale : (findLocale(locale) ?? fallbackLocale);
+  const known = locales.includes(locale) ? locale : (findLocale(locale) ?? fallbackLocale);
+  const isThere = messagesIn(known)[key] !== undefined;
+  if (!isThere && untranslated.hasSubscribers) untranslated.publish({ locale: known, key });
+  const language = isThere ? known : fallbackLocale;
   const message = parsed.getOrInsertComputed(
     `${language} ${key}`,
-    () => new IntlMessageFormat(languages.get(language)![key], language, undefined, { ignoreTag: true }),
+    () => new IntlMessageFormat(messagesIn(language)[key]!, language, undefined, { ignoreTag: true }),
   );
   // The library throws if a value is missing; the message is better without the word.
   const orEmpty = new Proxy({}, { has: () => true, get: (_, name: string) => values[name] });
@@ -92,18 +106,29 @@ export function messageParts<T>(locale: Locale, key: MessageKey, values: Readonl
 /** For `error_description` and the messages of `fields`. */
 export const inEnglish = (sentence: MessageDescriptor): string => translatePlain('en', sentence);
 
+const finders = new WeakMap<readonly Locale[], ReturnType<typeof localeFinder>>();
+const finderOf = (offered: readonly Locale[]) => finders.getOrInsertComputed(offered, () => localeFinder(offered));
+
 /**
  * The language of a page: `ui_locales` (OIDC Core §3.1.2.1), then the user's own setting, then Accept-Language.
+ * @param offered the languages to choose from, of which the first is for those who read none of them.
  * @param preferredLocales lists of language tags, most important list first.
  */
-export function chooseLocale(...preferredLocales: (string | null | undefined)[]): Locale {
+export function chooseLocale(offered: readonly Locale[], ...preferredLocales: (string | null | undefined)[]): Locale {
+  const find = finderOf(offered);
   for (const preferred of preferredLocales) {
     for (const tag of preferences(preferred ?? '')) {
-      const locale = findLocale(tag);
+      const locale = find(tag);
       if (locale !== undefined) return locale;
     }
   }
-  return fallbackLocale;
+  return offered[0] ?? fallbackLocale;
+}
+
+/** Those of some languages in which the consoles are, or English. */
+export function inConsole(offered: readonly Locale[]): readonly Locale[] {
+  const some = offered.filter((locale) => consoleLocales.includes(locale));
+  return some.length > 0 ? some : [fallbackLocale];
 }
 
 /** The reader's own variant of a language, for dates: `en-GB`, `zh-TW`. @param acceptLanguage the header. */
@@ -111,6 +136,10 @@ export function regionalTag(locale: Locale, acceptLanguage: string | undefined):
   const isRegional = (tag: string) => /^[a-z]{2,3}(-[a-z]{4})?-[a-z]{2}$/i.test(tag) && findLocale(tag) === locale;
   return preferences(acceptLanguage ?? '').find(isRegional) ?? locale;
 }
+
+/** As their own readers would look for them. */
+export const byName = (some: readonly Locale[]): readonly Locale[] =>
+  some.toSorted((one, other) => nameOfLanguage(one).localeCompare(nameOfLanguage(other), fallbackLocale));
 
 /** Tags by descending quality. `ui_locales` is separated by spaces, Accept-Language by commas (RFC 9110 §12.5.4). */
 function preferences(preferred: string): string[] {

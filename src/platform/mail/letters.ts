@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts';
 import type { Sql } from '../db/sql.ts';
-import { type Locale, type MessageKey, translatePlain } from '../i18n/translate.ts';
+import { chooseLocale, type Locale, type MessageKey, translatePlain } from '../i18n/translate.ts';
 import { visibleText } from '../text.ts';
 import type { Outbox } from './sender.ts';
 import type { Mail } from './transport.ts';
@@ -138,7 +138,8 @@ export function composeMail(config: Config, to: Recipient, name: LetterName, val
     ...(support !== undefined && { support }),
     ...values,
   };
-  const translate = (key: MessageKey, of: Values = shared) => translatePlain(to.locale ?? 'en', { key, values: of });
+  const locale = chooseLocale(config.languages, to.locale);
+  const translate = (key: MessageKey, of: Values = shared) => translatePlain(locale, { key, values: of });
   const text = [
     translate(`mail.${name}.text`),
     ...(reader.footer === undefined ? [] : [translate(reader.footer)]),

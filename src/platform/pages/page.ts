@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { representations, sendRepresentation } from '../http/representations.ts';
-import { directionOf, locales, type MessageKey, nameOfLanguage } from '../i18n/translate.ts';
+import { byName, directionOf, type Locale, type MessageKey, nameOfLanguage } from '../i18n/translate.ts';
 import type { Branding } from './branding.ts';
 import { bindForms, hidden, isUnfinished, type SignedInUser } from './form.ts';
 import { type Html, html, type Renderable, untrusted } from './html.ts';
@@ -99,7 +99,7 @@ const searchField = ({ query, plain }: View, { path, label }: NonNullable<Tab['s
 
 /** Who is signed in, and the way to every area that they may enter. */
 function userMenu(view: View, user: SignedInUser, url: string): Html {
-  const { t, locale, query } = view;
+  const { t, query } = view;
   const name = untrusted(user.name ?? user.email, 100);
   const link = (path: string, key: MessageKey) => html`<li><a href="${path}">${t(key)}</a></li>`;
   return html`<details class="menu"><summary id="user-menu">${personAvatar(view, user, 'small')} ${name}</summary>
@@ -109,14 +109,18 @@ function userMenu(view: View, user: SignedInUser, url: string): Html {
 ${link('/account', 'account.navigation')}${link('/developer', 'developer.navigation')}${user.role !== 'user' && link('/admin', 'admin.navigation')}
 </ul></nav>
 <form method="post" action="/account/language">${hidden('next', query === undefined ? undefined : pathOf(url))}
-${locales
-  .filter((other) => other !== locale)
-  .map(
-    (other) =>
-      html`<button type="submit" class="quiet" name="locale" value="${other}" lang="${other}">${nameOfLanguage(other)}</button>`,
-  )}</form>
+${languageMenu(view)}</form>
 <form method="post" action="/signout"><button type="submit" id="signout-submit" class="quiet">${t('account.sign_out')}</button></form>
 </div></details>`;
+}
+
+/** A few languages are a click away; many are behind one. */
+function languageMenu({ locale, languages, t }: View): Html {
+  const others = byName(languages.filter((other) => other !== locale)).map((other) => languageButton(other, 'locale'));
+  return others.length <= 3
+    ? html`${others}`
+    : html`<details class="languages"><summary>${t('account.language')}</summary>
+${others}</details>`;
 }
 
 /** Those that the reader may open. */
@@ -158,20 +162,18 @@ function dueNotice(view: View, { from, notice }: SecondFactorDue, url: string): 
 `;
 }
 
-/** The same page in another language. A page that answers a form has no such link. */
-function languageChoice({ locale, query, t }: View): Html | false {
-  if (query === undefined) return false;
-  const hrefFor = (other: string) => {
-    const parameters = new URLSearchParams(query);
-    parameters.set('ui_locales', other);
-    return `?${parameters}`;
-  };
-  const entry = (other: string) =>
-    other === locale
-      ? html`<li><span lang="${other}" aria-current="true">${nameOfLanguage(other)}</span></li>`
-      : html`<li><a href="${hrefFor(other)}" lang="${other}" hreflang="${other}">${nameOfLanguage(other)}</a></li>`;
-  return html`<footer class="foot"><nav aria-label="${t('layout.languages')}"><ul>${locales.map(entry)}</ul></nav></footer>\n`;
+/** The same page in another language. A page that answers a form has no such choice. */
+function languageChoice({ locale, languages, query, t }: View): Html | false {
+  if (query === undefined || languages.length < 2) return false;
+  const kept = [...new URLSearchParams(query)].filter(([name]) => name !== 'ui_locales');
+  return html`<footer class="foot"><details class="languages"><summary><span class="unseen">${t('layout.languages')}: </span><span lang="${locale}">${nameOfLanguage(locale)}</span></summary>
+<form method="get">${kept.map(([name, value]) => hidden(name, value))}
+${byName(languages).map((other) => languageButton(other, 'ui_locales', other === locale))}</form></details></footer>
+`;
 }
+
+const languageButton = (language: Locale, name: string, isCurrent = false): Html =>
+  html`<button type="submit" class="quiet" name="${name}" value="${language}" lang="${language}"${isCurrent && html` aria-current="true"`}>${nameOfLanguage(language)}</button>`;
 
 export function sendPage(reply: FastifyReply, view: View, page: Page, status = page.status ?? 200): FastifyReply {
   const markup = render(reply.request, view, page, status);

@@ -7,6 +7,7 @@ import { dateFormat, numberFormat, relativeTimeFormat } from '../i18n/formats.ts
 import {
   chooseLocale,
   findLocale,
+  inConsole,
   type Locale,
   type MessageDescriptor,
   type MessageKey,
@@ -63,6 +64,10 @@ export type View = {
   readonly locale: Locale;
   /** The same language as it is written in the reader's region, where the browser names one. */
   readonly region: Locale;
+  /** Those that the reader can choose. */
+  readonly languages: readonly Locale[];
+  /** Those of mails and of pages for people, on a page of a console. */
+  readonly languagesOfMail: readonly Locale[];
   readonly branding: Branding;
   readonly baseUrl: string;
   /** The query of the page; absent where it answers a form, which no link can repeat. */
@@ -91,7 +96,8 @@ export function viewOf(
   ...preferredLocales: (string | null | undefined)[]
 ): View {
   const browser = [rememberedLanguage(request, deps), request.headers['accept-language']];
-  const locale = chooseLocale(queryLocales(request), ...preferredLocales, ...browser);
+  const languages = offeredTo(request, deps.config);
+  const locale = chooseLocale(languages, queryLocales(request), ...preferredLocales, ...browser);
   const region = regionalTag(locale, request.headers['accept-language']);
   const today = now(deps);
   const { support } = deps.config;
@@ -99,6 +105,8 @@ export function viewOf(
   return {
     locale,
     region,
+    languages,
+    languagesOfMail: deps.config.languages,
     branding: deps.branding,
     baseUrl: deps.config.baseUrl,
     ...(request.method === 'GET' && { query: queryOf(request.url) }),
@@ -114,6 +122,12 @@ export function viewOf(
     day: (at) => timeElement(at, formatDay(region, at), 'day'),
   };
 }
+
+const consoles = /^\/(?:admin|developer|reference|docs)(?:[/?]|$)/;
+const consoleLanguages = new WeakMap<readonly Locale[], readonly Locale[]>();
+
+const offeredTo = ({ url }: FastifyRequest, { languages }: Config): readonly Locale[] =>
+  consoles.test(url) ? consoleLanguages.getOrInsertComputed(languages, inConsole) : languages;
 
 function contactLink(support: string): Html {
   const { text, href } = supportLink(support);

@@ -6,7 +6,7 @@ import { passkeyOffer, passkeyOfferScripts } from '../../authentication/passkeys
 import type { Session } from '../../authentication/statements.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
-import { locales, nameOfLanguage } from '../../platform/i18n/translate.ts';
+import { byName, nameOfLanguage } from '../../platform/i18n/translate.ts';
 import { fieldAlert, hidden, notice } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import { personAvatar, pictureOf } from '../../platform/pages/initials.ts';
@@ -86,7 +86,7 @@ ${input('name', html` autocomplete="name" required maxlength="200"`)}
 <label for="locale">${view.t('account.language')}</label>
 <select id="locale" name="locale">
 <option value="">${view.t('account.language.automatic')}</option>
-${locales.map((locale) => languageOption(locale, value('locale') ?? null))}
+${byName(view.languages).map((locale) => languageOption(locale, value('locale') ?? null))}
 </select>
 <details${isFilledIn && html` open`}><summary>${view.t('account.claims')}</summary>
 <p class="hint">${view.t('account.claims.hint')}</p>
