@@ -82,7 +82,7 @@ test('a mail whose link has expired before it could be sent is not sent', async 
   await beside.deps.mail.deliver();
   assert.doesNotMatch((await mailbox.next(email)).text, /\/reset\/ln_/);
   assert.equal(mailbox.mails.length, 1, 'what holds no link is sent all the same');
-  assert.deepEqual(await waiting(beside), []);
+  assert.deepEqual(await waitingMails(beside), []);
   assert.equal(dead() - before, 1);
   const reasons = [signet, beside].flatMap(logged).map(({ reason }) => reason); // of whichever node had its turn
   assert.ok(reasons.includes('link_expired'));
@@ -100,7 +100,7 @@ test('an address with letters beyond ASCII before the @ gets its mail where the 
   await plain.newUser({ email: 'jürgen@example.com' });
   const before = dead();
   await askForReset(plain, 'jürgen@example.com');
-  assert.deepEqual(await waiting(plain), []);
+  assert.deepEqual(await waitingMails(plain), []);
   assert.deepEqual([old.recipients, old.mails], [[], []], 'it was not named to the server');
   assert.equal(dead() - before, 1);
   assert.match(String(logged(plain).at(-1)?.reason), /SMTPUTF8/);
