@@ -126,6 +126,16 @@ export const acts: Record<string, (world: World) => Promise<Act>> = {
       },
     };
   },
+  async 'a person changes the username'({ signet }) {
+    const ada = await signet.signedInUser();
+    const first = unique('cutname');
+    assert.equal((await ada.browser.patch('/v1/me', { preferred_username: first })).status, 200);
+    const second = unique('cutname');
+    return {
+      send: () => ada.browser.patch('/v1/me', { preferred_username: second }),
+      isDone: async () => (await ada.browser.get('/v1/me')).json?.preferred_username === second,
+    };
+  },
   async 'somebody signs in with a provider for the first time'(world) {
     const email = await upstreamAccount(world);
     const { account } = world.upstream;
@@ -229,6 +239,8 @@ export const acts: Record<string, (world: World) => Promise<Act>> = {
   async 'a person deletes the account, who has an app'({ signet, administrator }) {
     const ada = await signet.signedInUser();
     const client = await signet.registerClient({ owner: ada });
+    const username = unique('cutname');
+    assert.equal((await ada.browser.patch('/v1/me', { preferred_username: username })).status, 200);
     return {
       send: () => ada.browser.post('/account/delete', { email: ada.email }),
       async isDone() {
