@@ -67,11 +67,14 @@ export const directionOf = (locale: Locale): 'ltr' | 'rtl' =>
 /** Scripts of languages in use; `Intl.Locale.prototype.getTextInfo` is not in the types of TypeScript yet. */
 const rightToLeft: ReadonlySet<string> = new Set(['Adlm', 'Arab', 'Hebr', 'Nkoo', 'Rohg', 'Syrc', 'Thaa']);
 
-/** In that language: "Deutsch". */
-export function nameOfLanguage(locale: Locale): string {
-  const name = new Intl.DisplayNames([locale], { type: 'language' }).of(locale) ?? locale;
-  return name.charAt(0).toLocaleUpperCase(locale) + name.slice(1);
-}
+const names = new Map<Locale, string>();
+
+/** In that language: "Deutsch". @param locale one of ours, whose name is made once: every page names all of them. */
+export const nameOfLanguage = (locale: Locale): string =>
+  names.getOrInsertComputed(locale, () => {
+    const name = new Intl.DisplayNames([locale], { type: 'language' }).of(locale) ?? locale;
+    return name.charAt(0).toLocaleUpperCase(locale) + name.slice(1);
+  });
 
 /** Translated when the language of the reader is known. */
 export type MessageDescriptor = {
@@ -139,7 +142,10 @@ export function regionalTag(locale: Locale, acceptLanguage: string | undefined):
 
 /** As their own readers would look for them. */
 export const byName = (some: readonly Locale[]): readonly Locale[] =>
-  some.toSorted((one, other) => nameOfLanguage(one).localeCompare(nameOfLanguage(other), fallbackLocale));
+  sorted.getOrInsertComputed(some, () =>
+    some.toSorted((one, other) => nameOfLanguage(one).localeCompare(nameOfLanguage(other), fallbackLocale)),
+  );
+const sorted = new WeakMap<readonly Locale[], readonly Locale[]>();
 
 /** Tags by descending quality. `ui_locales` is separated by spaces, Accept-Language by commas (RFC 9110 §12.5.4). */
 function preferences(preferred: string): string[] {

@@ -116,7 +116,9 @@ ${languageMenu(view)}</form>
 
 /** A few languages are a click away; many are behind one. */
 function languageMenu({ locale, languages, t }: View): Html {
-  const others = byName(languages.filter((other) => other !== locale)).map((other) => languageButton(other, 'locale'));
+  const others = byName(languages)
+    .filter((other) => other !== locale)
+    .map((other) => languageButton(other, 'locale'));
   return others.length <= 3
     ? html`${others}`
     : html`<details class="languages"><summary>${t('account.language')}</summary>
