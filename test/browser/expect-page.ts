@@ -82,7 +82,7 @@ function measure(): { overflow: number; broken: string[] } {
     if (!element?.checkVisibility() || element.closest('code, pre, bdi, option, .unseen, [lang]:not(html)')) continue;
     // Chinese and Japanese have no spaces, and break anywhere.
     const words =
-      /(?<![\w@.\/])[\p{L}--[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]]+(?!\p{L}|[@.\/_]\w)/gv;
+      /(?<![\w@.\/])[\p{L}--[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー]]+(?!\p{L}|[@.\/_]\w)/gv;
     for (const { 0: word, index } of (textContent ?? '').matchAll(words)) {
       const range = document.createRange();
       range.setStart(node, index);
