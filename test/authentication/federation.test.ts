@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ServerResponse } from 'node:http';
 import { type TestContext, test } from 'node:test';
+import { partOfEmail } from '../../src/accounts/statements.ts';
 import { deleteUser, insertUser } from '../../src/accounts/store.ts';
 import { disableUser } from '../../src/admin/users/administer-user.ts';
 import { completeUpstreamAuthorization } from '../../src/authentication/federation/complete-upstream-authorization.ts';
@@ -476,8 +477,9 @@ onBothEngines(
   async (t, engine) => {
     const { signet, upstream } = await federated(t, { engine });
     const now = Math.floor(signet.clock() / 1000);
-    const planted = { user_id: 'usr_planted', email: 'victim@example.com', name: 'V', email_verified_at: null };
-    await signet.deps.db.change({ run: { user: insertUser({ ...planted, role: 'user' }, now) } });
+    const email = 'victim@example.com';
+    const planted = { user_id: 'usr_planted', email, name: 'V', email_verified_at: null };
+    await partOfEmail(signet.deps, email).change({ run: { user: insertUser({ ...planted, role: 'user' }, now) } });
     for (const email of ['victim@example.com', 'VICTIM@Example.com', 'ｖictim@example.com']) {
       const browser = signet.newBrowser();
       upstream.account = { sub: 'victim', email, email_verified: true };

@@ -12,7 +12,8 @@ import { until } from '../support/until.ts';
 /** Nothing is written until it is let go. */
 async function holdWrites(t: TestContext, { deps }: Signet): Promise<() => Promise<void>> {
   if (deps.config.databaseUrl) {
-    const lock = await openTransaction(t, deps, { sql: 'lock table failure_counters in share row exclusive mode' });
+    const counters = deps.db.parts.map(({ schema = 'public' }) => `${schema}.failure_counters`);
+    const lock = await openTransaction(t, deps, { sql: `lock table ${counters} in share row exclusive mode` });
     return lock.commit;
   }
   const other = new DatabaseSync(join(deps.config.dataDir, databaseFile));

@@ -79,7 +79,7 @@ function inAllParts(db: Db): ReturnType<typeof inOnePart> {
 /** What an `insert … select` inserts: a selection with the names of the columns. */
 function selectionOf(sql: string) {
   const [, before = '', into = '', list = '', select = '', conflict = ''] =
-    /^\s*(with .*?)?insert into (\w+) \(([^)]*)\)\s*(select .*?)(on conflict .*)?$/s.exec(sql) ?? [];
+    /^\s*(with .*?)?insert into (\w+) \(([^)]*)\)\s*((?:select|with) .*?)(on conflict .*)?$/s.exec(sql) ?? [];
   if (select === '') return undefined;
   const columns = list.split(',').map((name) => name.trim());
   return { into, columns, selection: `${before}select * from (${select}) as made (${columns})`, conflict };
