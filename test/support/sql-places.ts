@@ -1,24 +1,50 @@
 import { createCellTexts } from '../../src/platform/db/cell-texts.ts';
 import { type Place, type TableName, tables } from '../../src/platform/db/tables.ts';
-import { type Node, nodesIn, parse } from './sql-constructs.ts';
+import { postgresMigrations } from './portable-sql.ts';
+import { type Node, nodesIn, parse, stringsIn } from './sql-constructs.ts';
 
 /**
  * What stands in the way of a statement in a store of several parts, in which the rows of a user are in one of them: it needs rows of two
- * parts, or has a construct that Citus refuses where each part is a schema (seen with 13.2).
+ * parts, or has a construct that Citus refuses where each part is a schema, or takes to pieces (seen with 13.2).
  */
 export function inTheWayOf(sql: string): string[] {
   return parse(sql).flatMap((statement) => {
     const { InsertStmt: insert } = statement as Record<string, Node | undefined>;
-    const isFilled =
-      insert !== undefined && (insert.selectStmt as Record<string, Node>).SelectStmt?.valuesLists === undefined;
-    const has = (value: unknown, kind: string) => nodesIn(value).some((one) => one.kind === kind);
-    return [
-      ...placesInTheWay(statement),
-      ...(isFilled && has(insert.selectStmt, 'over') ? ['a window function in insert … select'] : []),
-      ...(isFilled && has(insert.returningList, 'SubLink') ? ['a subquery behind returning of insert … select'] : []),
-    ];
+    const select = (insert?.selectStmt as Record<string, Node> | undefined)?.SelectStmt;
+    const ofFilled = insert === undefined || select?.valuesLists !== undefined ? [] : constructsInTheWay(insert);
+    return [...placesInTheWay(statement), ...ofFilled];
   });
 }
+
+/** Of an `insert … select`. */
+function constructsInTheWay(insert: Node): string[] {
+  const chosen = nodesIn(insert.selectStmt);
+  const has = (value: unknown, kind: string) => nodesIn(value).some((one) => one.kind === kind);
+  // What PostgreSQL calls stable is computed before, and the statement that Citus then writes anew is none.
+  const joinsNumber = chosen.some(
+    ({ kind, node }) =>
+      kind === 'A_Expr' &&
+      stringsIn(node.name)[0] === '||' &&
+      [node.lexpr, node.rexpr].some((side) => isNumber(side as Node)),
+  );
+  return [
+    ...(has(insert.returningClause, 'SubLink') ? ['a subquery behind returning of insert … select'] : []),
+    ...(has(insert.selectStmt, 'RangeVar') ? [] : ['insert … select of no table']),
+    ...(joinsNumber ? ['a number that is joined to text in insert … select, without a cast'] : []),
+  ];
+}
+
+const numberColumns = new Set(
+  nodesIn(postgresMigrations().flatMap((script) => parse(script)))
+    .filter(({ kind, node }) => kind === 'ColumnDef' && stringsIn((node.typeName as Node).names).includes('int8'))
+    .map(({ node }) => node.colname),
+);
+const numberFunctions = new Set(['count', 'sum', 'row_number', 'extract']);
+
+const isNumber = ({ ColumnRef, FuncCall, A_Const }: { ColumnRef?: Node; FuncCall?: Node; A_Const?: Node }): boolean =>
+  numberColumns.has(stringsIn(ColumnRef?.fields).at(-1)) ||
+  numberFunctions.has(stringsIn(FuncCall?.funcname).at(-1)!) ||
+  A_Const?.ival !== undefined;
 
 const textOf = createCellTexts('c0');
 

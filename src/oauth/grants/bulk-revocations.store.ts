@@ -112,7 +112,7 @@ const cutOffSeconds = 7 * 86_400;
  */
 export const endGrantsOfSuspended = (now: number): Sql =>
   sql`insert into grant_endings (ending_id, client_id, user_id, session_id, kept_session_id, epoch, reason, ended_at)
-      select c.client_id || ' ' || c.grants_epoch, c.client_id, null, null, null, c.grants_epoch + 1, 'client_suspended', ${asBigint(now)}
+      select c.client_id || ' ' || cast(c.grants_epoch as text), c.client_id, null, null, null, c.grants_epoch + 1, 'client_suspended', ${asBigint(now)}
         from clients c
        where c.status = 'suspended' and c.updated_at > ${now - cutOffSeconds}
          and exists (select 1 from grants g where g.client_id = c.client_id and g.revoked_at is null)
