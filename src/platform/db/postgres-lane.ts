@@ -10,7 +10,7 @@ import {
   StoreUnavailable,
   storable,
 } from './engine.ts';
-import { columnTypes, isRefusal, settledError } from './postgres-results.ts';
+import { columnTypes, isRefusal, relayedError, settledError } from './postgres-results.ts';
 import type { Param, Statement } from './sql.ts';
 
 export type Deadlines = {
@@ -31,6 +31,8 @@ export type LaneOptions = {
   readonly use: LaneUse;
   readonly deadlines: Deadlines;
   readonly run_id: string;
+  /** The server may pass a statement on to another one: see {@link relayedError}. */
+  readonly relays?: boolean | undefined;
   /** Refuses a server, or what stands in front of it, that cannot be relied on. Called once for each connection. */
   check(session: Session, url: string): Promise<void>;
 };
@@ -156,17 +158,26 @@ export async function openLane(url: string, options: LaneOptions, events: LaneEv
     });
   }
 
+  /** For a statement that is a transaction of its own, or ends one. */
+  const sendLast: Send =
+    options.relays && options.use !== 'reads'
+      ? (query) =>
+          send(query).catch((error: unknown) => {
+            throw relayedError(error);
+          })
+      : send;
+
   const lane = {
     /** Statements on the wire, unanswered. */
     inFlight: 0,
     /** It has not been idle for a while. */
     isBusy: false,
     /** One statement in one round trip, its own transaction. */
-    run: async (statement: BoundStatement): Promise<BatchResult> => toResult(await send(prepared(statement))),
+    run: async (statement: BoundStatement): Promise<BatchResult> => toResult(await sendLast(prepared(statement))),
     /** A step by itself: a statement that is its own transaction. */
-    commitOne: (step: Step): Promise<Committed> => sendOne(send, step),
+    commitOne: (step: Step): Promise<Committed> => sendOne(sendLast, step),
     /** `begin`, the steps and `commit` in one round trip. */
-    commit: (steps: readonly Step[]): Promise<Committed> => sendTransaction(send, steps),
+    commit: (steps: readonly Step[]): Promise<Committed> => sendTransaction(send, sendLast, steps),
     /** Says goodbye after the last reply. */
     end: (): Promise<void> => client.end(),
     /** Drops the connection without a word. */
@@ -231,13 +242,13 @@ async function sendOne(send: Send, step: Step): Promise<Committed> {
  * committed with all others.
  * @throws the first error: those after it only say that the transaction is aborted.
  */
-async function sendTransaction(send: Send, steps: readonly Step[]): Promise<Committed> {
+async function sendTransaction(send: Send, sendLast: Send, steps: readonly Step[]): Promise<Committed> {
   const replies = await Promise.allSettled([
     send({ text: 'begin read write' }),
     ...steps.map((step) =>
       send({ text: step.mustChange ? raisingUnlessChanged(step.sql) : step.sql, values: storableParams(step.params) }),
     ),
-    send({ text: 'commit' }),
+    sendLast({ text: 'commit' }),
   ]);
   const firstFailure = replies.findIndex(({ status }) => status === 'rejected');
   const refusing = steps[firstFailure - 1];

@@ -8,7 +8,7 @@ import {
   StoreUnavailable,
   UniqueViolation,
 } from './engine.ts';
-import { storeError } from './postgres-results.ts';
+import { relayedError, storeError } from './postgres-results.ts';
 
 const raised = (code: string, message = '', routine?: string) =>
   Object.assign(new DatabaseError(message, message.length, 'error'), { code, routine });
@@ -69,6 +69,23 @@ for (const [meaning, codes] of Object.entries(decisions)) {
     }
   });
 }
+
+test('of what a server has passed on, only the word of who ran it is believed', () => {
+  for (const code of [...decisions.duplicate, ...decisions.orphan, '22012', '25006', '26000', '0A000', '42P01']) {
+    assert.ok(relayedError(raised(code)) instanceof DatabaseError, code);
+  }
+  for (const code of [
+    ...decisions['unknown, if it was a change'],
+    '57014',
+    '40001',
+    '40P01',
+    '53300',
+    '55000',
+    'XX000',
+  ]) {
+    assert.ok(relayedError(raised(code)) instanceof OutcomeUnknown, code);
+  }
+});
 
 test('what a session begins with is the operator’s, unless it only has to wait', () => {
   const ofSettings = ['22023', '42704', '55P02']; // a value that is none, a setting that is none or needs a restart

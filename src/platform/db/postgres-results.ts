@@ -102,6 +102,18 @@ export function settledError(error: DatabaseError, isBegin: boolean): Error {
     : error;
 }
 
+/** Classes of errors that end a statement wherever it runs: its data, a constraint, its text, or that it may only read. */
+const decided = new Set(['0A', '21', '22', '23', '25', '26', '42']);
+
+/**
+ * An error of a server that may have passed the statement on to another one, where it is a transaction of its own: that one may have
+ * kept it, whatever this one says (Citus: a timeout, a lost connection, a deadlock).
+ */
+export const relayedError = (error: unknown): unknown =>
+  error instanceof DatabaseError && !decided.has((error.code ?? '').slice(0, 2))
+    ? new OutcomeUnknown('PostgreSQL may have passed the change on before it failed.', { cause: error })
+    : error;
+
 /** Serialization failure and deadlock: the server took everything back and asks to be asked again. */
 export const wasRolledBackByRace = (error: unknown): boolean => ['40001', '40P01'].includes(sqlState(error) ?? '');
 

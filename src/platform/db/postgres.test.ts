@@ -8,7 +8,15 @@ import { asAdmin, databaseUrl } from '../../../test/support/postgres-admin.ts';
 import { tcpProxy } from '../../../test/support/tcp-proxy.ts';
 import { transactionPooler } from '../../../test/support/transaction-pooler.ts';
 import { until } from '../../../test/support/until.ts';
-import { NotPrimary, type OneDb, OutcomeUnknown, StoreMisconfigured, StoreUnavailable, storeReason } from './db.ts';
+import {
+  NotPrimary,
+  type OneDb,
+  OutcomeUnknown,
+  StoreMisconfigured,
+  StoreUnavailable,
+  storeReason,
+  UniqueViolation,
+} from './db.ts';
 import { openPostgres } from './postgres.ts';
 import type { Deadlines } from './postgres-lane.ts';
 import { createLanes } from './postgres-lanes.ts';
@@ -156,6 +164,20 @@ test('a statement past its deadline is StoreUnavailable, and its change is not k
   await assert.rejects(plain(hasty).run("insert into things select 'slow', 0 from pg_sleep(60)"), refusedForCertain);
   await assert.rejects(plain(hasty).batch([insert('slow'), { sql: 'select pg_sleep(60)' }]), refusedForCertain);
   assert.deepEqual(await keys(db), []);
+});
+
+test('a change that a server may have passed on to another is unknown if it fails, unless the statement was refused', async (t) => {
+  const { db, url } = await freshTable(t);
+  const deadlines = { statementMs: 200, replyMs: 60_000 };
+  const node = openPostgres(url, { deadlines, mayLoseCommits: true, relays: true });
+  t.after(() => node.close());
+  await plain(node).run(insert('a').sql, ['a']);
+  await assert.rejects(plain(node).run("insert into things select 'slow', 0 from pg_sleep(60)"), OutcomeUnknown);
+  await assert.rejects(plain(node).run(insert('a').sql, ['a']), UniqueViolation);
+  await assert.rejects(plain(node).all('select pg_sleep(60)'), refusedForCertain);
+  // What another one has of a transaction goes with it, as long as no commit was sent.
+  await assert.rejects(plain(node).batch([insert('b'), { sql: 'select pg_sleep(60)' }]), refusedForCertain);
+  assert.deepEqual(await keys(db), ['a']);
 });
 
 test('a reply that never comes is StoreUnavailable', async (t) => {

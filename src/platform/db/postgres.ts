@@ -44,6 +44,14 @@ const attempts = 4;
 /** Any number, as long as every node takes the same: it names the migration among the database's advisory locks. */
 const migrationLock = 7_446_381;
 
+export type PostgresOptions = {
+  deadlines?: Partial<Deadlines> | undefined;
+  /** The operator has said that it may. */
+  mayLoseCommits?: boolean | undefined;
+  /** It is a node of Citus, which may pass a change on to another one. */
+  relays?: boolean | undefined;
+};
+
 /**
  * The store on a server that many nodes share. Connects when first used, and again by itself after a loss; meanwhile
  * every call fails at once with {@link StoreUnavailable}.
@@ -52,7 +60,7 @@ const migrationLock = 7_446_381;
  */
 export function openPostgres(
   url: string,
-  { deadlines: chosen, mayLoseCommits = false }: { deadlines?: Partial<Deadlines>; mayLoseCommits?: boolean } = {},
+  { deadlines: chosen, mayLoseCommits = false, relays }: PostgresOptions = {},
 ): MigratableDb {
   const deadlines = { ...defaultDeadlines, ...chosen };
   const run_id = randomUUID().slice(-12);
@@ -63,7 +71,7 @@ export function openPostgres(
     for (const lanes of [reads, changes, batches]) lanes.retireAll();
   };
   const lanesFor = (use: LaneUse) =>
-    createLanes(servers, { use, size: laneSizes[use], abandoned, deadlines, run_id, check, onStandby });
+    createLanes(servers, { use, size: laneSizes[use], abandoned, deadlines, run_id, relays, check, onStandby });
   const [reads, changes, batches] = [lanesFor('reads'), lanesFor('changes'), lanesFor('batches')];
 
   let asking = 0;
