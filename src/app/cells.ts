@@ -4,10 +4,11 @@ import { aboutHowManyUsers, type CellRow, listCellRows, replaceServer } from '..
 import { CellsRefused } from '../platform/db/cell-refused.ts';
 import { followShared, followsShared, onServer, tablesToCopy } from '../platform/db/cell-servers.ts';
 import type { CellSettings } from '../platform/db/cell-settings.ts';
+import { addNode, moveSchema } from '../platform/db/citus-nodes.ts';
 import { StoreUnavailable, storeReason } from '../platform/db/db.ts';
 import { type MigratableDb, migrate, refuseUnlessMigrated } from '../platform/db/migrate.ts';
 import { openDb } from '../platform/db/open.ts';
-import { withoutPassword } from '../platform/db/postgres-address.ts';
+import { atServer, withoutPassword } from '../platform/db/postgres-address.ts';
 import type { Config } from './config.ts';
 
 export type ListedCell = CellRow & {
@@ -51,14 +52,19 @@ function urlOf({ servers }: CellSettings, server: string): string {
   );
 }
 
+/** On Citus, servers are named by their addresses. */
+const addressOf = (db: MigratableDb, settings: CellSettings, server: string): string =>
+  db.isCitus && server !== '' ? atServer(urlOf(settings, ''), server) : urlOf(settings, server);
+
 export const listCells = (config: Config): Promise<ListedCell[]> =>
   withStore(config, async (db, settings) => {
     const cells = await listCellRows(db.shared);
     return Promise.all(
-      cells.map(async (cell) => {
-        const address = withoutPassword(urlOf(settings, cell.server));
+      cells.map(async (row) => {
+        const cell = { ...row, server: db.placeOf!(row.name) };
+        const address = withoutPassword(addressOf(db, settings, cell.server));
         try {
-          const users = await aboutHowManyUsers(db.parts[1 + cell.place]!, cell.name);
+          const users = await aboutHowManyUsers(db.parts[1 + cell.place]!, cell.name, db);
           return { ...cell, address, users, problem: null };
         } catch (error) {
           if (!(error instanceof StoreUnavailable)) throw error;
@@ -74,6 +80,7 @@ export const listCells = (config: Config): Promise<ListedCell[]> =>
  */
 export const addServer = (config: Config, server: string, now: number): Promise<void> =>
   withStore(config, async (db, settings) => {
+    if (db.isCitus) return addNode(urlOf(settings, ''), server);
     const url = urlOf(settings, server);
     if (server === '') throw new CellsRefused('The first server has the shared tables already.');
     await migrate(db.copyAt!(server), now, undefined);
@@ -85,7 +92,8 @@ export const addServer = (config: Config, server: string, now: number): Promise<
 
 const pause = () => new Promise((resolve) => setTimeout(resolve, 100));
 
-export type MovedCell = { cell: string; from: string; to: string; rows: number; closed_ms: number };
+/** `rows` and `closed_ms`: not on Citus, which does not tell. */
+export type MovedCell = { cell: string; from: string; to: string; rows?: number; closed_ms?: number };
 
 /**
  * Moves a cell to another server while it is in use. What was interrupted is continued by the next call.
@@ -100,9 +108,15 @@ export const moveCellTo = (
   withStore(config, async (db, settings) => {
     const cell = (await listCellRows(db.shared)).find((one) => one.name === name);
     if (cell === undefined) throw new CellsRefused(`This store has no cell ${name}. Nothing was changed.`);
-    const target = urlOf(settings, to);
-    if (cell.server === to) throw new CellsRefused(`${name} is on that server already. Nothing was changed.`);
-    const source = urlOf(settings, cell.server);
+    const target = addressOf(db, settings, to);
+    const place = db.placeOf!(name);
+    if (place === to) throw new CellsRefused(`${name} is on that server already. Nothing was changed.`);
+    const source = addressOf(db, settings, place);
+    const ends = { cell: name, from: withoutPassword(source), to: withoutPassword(target) };
+    if (db.isCitus) {
+      await moveSchema(urlOf(settings, ''), name, to);
+      return ends;
+    }
     if (to !== '') await refuseUnlessFollowing(target, to);
     await migrate(db.cellAt!(name, to), outside.now());
     const switchOver = async () => {
@@ -110,13 +124,7 @@ export const moveCellTo = (
     };
     const { onProgress, monotonic } = outside;
     const moved = await moveCell(name, { from: source, to: target }, { switchOver, onProgress, monotonic });
-    return {
-      cell: name,
-      from: withoutPassword(source),
-      to: withoutPassword(target),
-      rows: moved.rows,
-      closed_ms: Math.round(moved.closedMs),
-    };
+    return { ...ends, rows: moved.rows, closed_ms: Math.round(moved.closedMs) };
   });
 
 async function refuseUnlessFollowing(url: string, server: string): Promise<void> {

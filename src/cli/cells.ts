@@ -30,7 +30,7 @@ export const cellCommands = {
   }),
   'cells add': commandWithoutStore({
     summary:
-      'Give a further server of SIGNET_CELL_SERVERS the tables that all parts have a copy of, and have it follow them. Then cells can be moved to it.',
+      'Give a further server of SIGNET_CELL_SERVERS, or a node of Citus by host:port, the tables that all parts have a copy of, and have it follow them. Then cells can be moved to it.',
     operands: { server: { value: 'server' } },
     async runWithoutStore(config, { server }) {
       const { addServer } = await import('../app/cells.ts');
@@ -45,7 +45,9 @@ export const cellCommands = {
     summary:
       'Move a cell to another server while its users sign in. Run it again if it was interrupted; the old copy stays on its server until you drop it.',
     operands: { cell: { value: 'cell' } },
-    options: { to: { value: 'server', required: true, help: 'its name in SIGNET_CELL_SERVERS, or first' } },
+    options: {
+      to: { value: 'server', required: true, help: 'its name in SIGNET_CELL_SERVERS, or first; on Citus host:port' },
+    },
     async runWithoutStore(config, { cell, to }, { stderr }) {
       const { moveCellTo } = await import('../app/cells.ts');
       const isTerminal = 'isTTY' in stderr && stderr.isTTY === true;
@@ -55,7 +57,8 @@ export const cellCommands = {
         onProgress: ({ tables, left }) =>
           isTerminal && stderr.write(`\r\u001b[K${left === 0 ? '' : `copied ${tables - left} of ${tables} tables`}`),
       });
-      const text = `${cell} is at ${moved.to}: ${moved.rows} rows, the same as before. It was closed for ${moved.closed_ms} ms. Once you have looked, drop what is left at ${moved.from}: drop schema ${cell}_moved cascade;`;
+      const counted = `${moved.rows} rows, the same as before. It was closed for ${moved.closed_ms} ms. Once you have looked, drop what is left at ${moved.from}: drop schema ${cell}_moved cascade;`;
+      const text = `${cell} is at ${moved.to}${moved.rows === undefined ? '.' : `: ${counted}`}`;
       return { json: moved, text };
     },
   }),

@@ -133,6 +133,9 @@ ofTheDay.add('signet providers add acme --label Acme --issuer https://id.acme.ex
 
 for (const command of ['signet move', 'signet move --finish']) ofTheDay.add(command); // move.test.ts
 for (const command of ['add b', 'move c7 --to b', 'list']) ofTheDay.add(`signet cells ${command}`); // cells.test.ts
+for (const command of ['add 10.0.0.8:5432', 'move c7 --to 10.0.0.8:5432']) {
+  ofTheDay.add(`signet cells ${command}`); // npm run test:citus, with other addresses
+}
 
 /** How each npm command is run, by this test or by another. */
 const npmCommands: Record<string, (t: TestContext, given: Given) => Promise<void>> = {
@@ -172,6 +175,11 @@ const npmCommands: Record<string, (t: TestContext, given: Given) => Promise<void
   'npm run docs:performance': async () => {}, // performance-docs.test.ts
   'npm run dev': async (t) => serving(t, 'npm run dev', await bareSettings(t), 'Signet is ready'),
   'npm run test:cells': async () => {}, // it is npm test on another store
+  'npm run test:citus': async () => {
+    const { code, output } = await shell(scriptOf('npm run test:citus')).ended;
+    assert.equal(code, 0, output);
+    assert.match(output, /set CITUS_SERVERS to URLs of a coordinator and two workers/);
+  },
   'npm run test:clients': async () => {}, // it installs languages' packages; main.test.ts beside it starts it
   'npm run format': async () => {
     const cwd = await scratchFolder('format');

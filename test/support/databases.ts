@@ -24,6 +24,9 @@ export type Engine = 'sqlite' | 'postgres';
 
 export const engines: readonly Engine[] = cellCount > 0 ? ['postgres'] : ['sqlite', 'postgres'];
 
+/** Of a server for which a test names none. */
+export const usualEngine = (process.env.TEST_ENGINE ?? 'sqlite') as Engine;
+
 /** `url` is there for PostgreSQL; `dataDir` always, since keys and pictures may need a folder on either. */
 export type FreshStore = { url?: string; dataDir: string };
 export type FreshDatabase = FreshStore & { db: MigratableDb };

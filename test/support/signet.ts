@@ -19,7 +19,7 @@ import type { Static } from '../../src/platform/schema.ts';
 import type { Tracer } from '../../src/platform/tracing.ts';
 import { afterTest } from './after-test.ts';
 import { type Answer, type Browser, newBrowser } from './browser.ts';
-import { type Engine, type FreshStore, freshStore, onBothEngines } from './databases.ts';
+import { type Engine, type FreshStore, freshStore, onBothEngines, usualEngine } from './databases.ts';
 import { watchRefusals } from './documented-refusals.ts';
 import { freePort } from './free-port.ts';
 import { type Mailbox, openMailbox } from './mailbox.ts';
@@ -182,7 +182,7 @@ const withServer = (rest: SignetTestRest) => async (t: TestContext, engine: Engi
 
 async function configFor(
   t: TestContext,
-  { engine = 'sqlite', env = {}, beside, on, cells: wanted = 0 }: Options,
+  { engine = usualEngine, env = {}, beside, on, cells: wanted = 0 }: Options,
 ): Promise<Config> {
   const port = await freePort();
   const cells = cellCount || wanted;

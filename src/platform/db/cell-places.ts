@@ -37,8 +37,12 @@ async function refuseUsersElsewhere(first: OneDb): Promise<void> {
 const Count = row('pg_class', { users: integer });
 
 /** About how many users a cell has, as PostgreSQL knows by its statistics. */
-export const aboutHowManyUsers = async (part: Part, cell: string): Promise<number> => {
-  const about = sql`select greatest(reltuples, 0)::bigint as users from pg_class where oid = to_regclass(${`${cell}.users`})`;
+export const aboutHowManyUsers = async (part: Part, cell: string, { isCitus = false }): Promise<number> => {
+  const users = `${cell}.users`;
+  const about = isCitus
+    ? sql`select coalesce(sum(pg_stat_get_live_tuples(to_regclass(shard_name(logicalrelid, shardid)))), 0) as users
+            from pg_dist_shard where logicalrelid = to_regclass(${users})`
+    : sql`select greatest(reltuples, 0)::bigint as users from pg_class where oid = to_regclass(${users})`;
   return (await part.get(Count, about))?.users ?? 0;
 };
 

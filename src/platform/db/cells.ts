@@ -1,14 +1,14 @@
 import { type Bucket, bucketNumber, bucketOf, isIdOfUser } from '../ids.ts';
-import { isChangeOfShared, openCopies, refusedForCopies } from './cell-copies.ts';
+import type { Cluster } from './cell-cluster.ts';
 import { partNear } from './cell-near.ts';
-import { type CellPlaces, openCellPlaces } from './cell-places.ts';
+import { openReplicated } from './cell-replicated.ts';
 import type { CellSettings } from './cell-settings.ts';
 import { createCellTexts } from './cell-texts.ts';
 import { createDb } from './db.ts';
-import { type Committed, type Engine, type Step, StoreUnavailable } from './engine.ts';
+import { type Engine, type Step, StoreUnavailable } from './engine.ts';
 import type { MigratableDb, MigratableEngine } from './migrate.ts';
-import { openPostgres } from './postgres.ts';
-import type { Statement } from './sql.ts';
+import { openPostgres, type PostgresOptions } from './postgres.ts';
+import { type Statement, sql } from './sql.ts';
 
 const bucketCount = 4096;
 
@@ -18,12 +18,11 @@ const bucketCount = 4096;
  * cell, by connections of that server's own, so that users of the others do not notice when one is lost or slow.
  * @throws {StoreUnavailable} if it cannot be found out where the cells are.
  */
-export async function openCells(
-  { cells, servers: urls }: CellSettings,
-  settings?: Parameters<typeof openPostgres>[1],
-): Promise<MigratableDb> {
-  const servers = new Map(Object.entries(urls).map(([name, url]) => [name, openPostgres(url, settings)]));
-  const first = servers.get('')!;
+export async function openCells(settings: CellSettings, options: PostgresOptions = {}): Promise<MigratableDb> {
+  const cluster = await openCluster(settings, options);
+  const { cells } = settings;
+  const serverBy = (name: string) => cluster.servers.get(name)!;
+  const first = serverBy('');
   const bucketsOfCell = bucketCount / cells.length;
   const cellOf = (bucket: Bucket): number => Math.floor(bucketNumber(bucket) / bucketsOfCell);
 
@@ -33,7 +32,7 @@ export async function openCells(
     room: first.room, // of one server: at worst all is for users who are there
     isRunning: (other) => first.isRunning(other),
     requestArrived: () => undefined,
-    close: async () => void (await Promise.all([...servers.values()].map((server) => server.close()))),
+    close: cluster.close,
   };
 
   function openPart(server: () => MigratableDb, schema?: string, cell?: number): MigratableDb {
@@ -56,7 +55,7 @@ export async function openCells(
       return { ...placed(step), isRequirement, mustChange, mayConflict } as Step;
     };
     const asked = <Answer>(ask: (server: MigratableDb) => Promise<Answer>): Promise<Answer> =>
-      schema === undefined ? ask(server()) : places.follow(server, ask);
+      schema === undefined ? ask(server()) : cluster.follow(server, ask);
     return createDb<MigratableEngine>({
       ...common,
       query: async (statement) => {
@@ -71,30 +70,18 @@ export async function openCells(
       },
       commit: async (steps) => {
         const all = steps.map(placedStep);
-        const isShared = schema === undefined && copied.size > 0 && steps.some(({ sql }) => isChangeOfShared(sql));
-        return isShared ? changeShared(all) : asked((db) => db.commit(all));
+        return schema === undefined && server() === first ? cluster.commitFirst(all) : asked((db) => db.commit(all));
       },
       schema,
       server,
-      exclusively: (work) =>
-        server().exclusively(async (session) => {
-          if (schema) await session.exec(`create schema if not exists ${schema}; set local search_path to ${schema}`);
-          return work(session);
-        }),
+      exclusively: (work) => cluster.define(server(), schema, work),
     });
-  }
-
-  async function changeShared(steps: readonly Step[]): Promise<Committed> {
-    const away = await copies.away();
-    if (away.length > 0) throw new StoreUnavailable(refusedForCopies(away));
-    const committed = await first.commit(steps);
-    await copies.haveFollowed();
-    return committed;
   }
 
   /** Of shared tables, while their first server is away. */
   async function askCopies(statement: Statement, reason: StoreUnavailable) {
-    for (const server of copied.values()) {
+    for (const server of cluster.servers.values()) {
+      if (server === first) continue;
       try {
         return await server.query(statement);
       } catch (error) {
@@ -104,8 +91,6 @@ export async function openCells(
     throw reason;
   }
 
-  const copied = new Map([...servers].filter(([name]) => name !== ''));
-  const copies = openCopies(first, copied);
   const home = openPart(() => first);
   const ofShared = createCellTexts(undefined, 'strict');
   const shared = createDb<MigratableEngine>({
@@ -113,8 +98,7 @@ export async function openCells(
     query: async (statement) => home.query(ofShared(statement.sql) && statement),
     commit: async (steps) => home.commit(steps.map((step) => ofShared(step.sql) && step)),
   });
-  const places: CellPlaces = openCellPlaces(home, cells, Object.keys(urls));
-  const inCells = cells.map((name, cell) => openPart(() => servers.get(places.serverOf(name))!, name, cell));
+  const inCells = cells.map((name, cell) => openPart(() => serverBy(cluster.placeOf(name)), name, cell));
   const parts = [home, ...inCells];
   const near = inCells.map((_, cell) => partNear(common, inCells, cell));
   const ofPlaces = {
@@ -125,17 +109,36 @@ export async function openCells(
   };
   for (const part of [shared, ...parts]) Object.assign(part, ofPlaces);
   try {
-    await places.read();
+    await cluster.read();
   } catch (error) {
-    await common.close();
+    await cluster.close();
     throw error;
   }
   return {
     ...shared,
     parts,
-    keepPlaces: places.keep,
-    copies: async () => (await copies.added()).map(([name]) => openPart(() => servers.get(name)!)),
-    copyAt: (server) => openPart(() => servers.get(server)!),
-    cellAt: (name, server) => openPart(() => servers.get(server)!, name, cells.indexOf(name)),
+    isCitus: cluster.isCitus,
+    placeOf: cluster.placeOf,
+    keepPlaces: cluster.keep,
+    copies: async () => (await cluster.added()).map((name) => openPart(() => serverBy(name))),
+    copyAt: (server) => openPart(() => serverBy(server)),
+    cellAt: (name, server) => openPart(() => serverBy(server), name, cells.indexOf(name)),
   };
+}
+
+/**
+ * As the first server says, these are nodes of Citus, or servers by themselves, which PostgreSQL's logical replication joins.
+ * @throws {StoreUnavailable}
+ */
+async function openCluster(settings: CellSettings, options: PostgresOptions): Promise<Cluster> {
+  const first = openPostgres(settings.servers['']!, options);
+  try {
+    const isCitus = await first.holds(sql`exists (select 1 from pg_extension where extname = 'citus')`);
+    if (!isCitus) return openReplicated(first, settings, options);
+  } catch (error) {
+    await first.close();
+    throw error;
+  }
+  await first.close();
+  return (await import('./cell-citus.ts')).openCitus(settings, options);
 }

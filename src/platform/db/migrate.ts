@@ -17,6 +17,9 @@ export type MigratableEngine = Engine & {
   readonly schema?: string | undefined;
   /** Whose connections it uses, of a part that shares them with others. */
   server?(): unknown;
+  /** Of a store in several parts: the name of the server that has a cell, which is its address on Citus. */
+  placeOf?(cell: string): string;
+  readonly isCitus?: boolean;
   /** Of a store in several parts: the copies of its shared tables on further servers. */
   copies?(): Promise<readonly MigratableDb[]>;
   /** The same on a server that is to have one. */

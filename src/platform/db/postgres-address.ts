@@ -20,6 +20,15 @@ export function withoutPassword(url: string): string {
   return `${scheme}${user && `${user}@`}${hosts}${rest.split(/[?#]/)[0]}`;
 }
 
+/** The same database at another server: with the same role, password and parameters. @param server as `host:port`. */
+export function atServer(url: string, server: string): string {
+  const [, scheme = '', login = '', , rest = ''] = parts.exec(url) ?? [];
+  const [path = '', query] = rest.split('?', 2);
+  const given = new URLSearchParams(query);
+  for (const name of ['host', 'port']) given.delete(name);
+  return `${scheme}${login}${server}${path}${given.size > 0 ? `?${given}` : ''}`;
+}
+
 /** Whether it is in the URL itself, which others see on a command line. */
 export const hasPassword = (url: string): boolean =>
   (parts.exec(url)?.[2] ?? '').includes(':') || /[?&]password=/i.test(url);
