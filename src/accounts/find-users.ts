@@ -1,11 +1,12 @@
 import { now } from '../platform/clock.ts';
 import type { Part } from '../platform/db/db.ts';
+import { ifThere } from '../platform/db/parts.ts';
 import { cutPage, decodeCursor, encodeCursor, inSlices, unknownCursor } from '../platform/db/slices.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import { completedAtOnce, decodePlace, encodePlace } from '../platform/db/term-search.ts';
 import type { StoreDeps } from '../platform/deps.ts';
 import { rangesOf } from '../platform/search-terms.ts';
-import { type AddressDeps, findUserByEmail } from './addresses.store.ts';
+import { type AddressDeps, findUserByEmail, partOfEmail } from './addresses.store.ts';
 import {
   countUsers as countLists,
   filterCondition,
@@ -63,7 +64,7 @@ export async function findUsers(deps: StoreDeps & AddressDeps, search: UserSearc
   const place = cursor && placeOf(cursor.id);
   if (place && !ranges.some(({ from }) => place.term.startsWith(from))) throw unknownCursor('after');
   const [exact, found, isMissing] = await Promise.all([
-    place ? undefined : findExactly(deps, typed, isListed),
+    place ? undefined : ifThere(db, partOfTyped(deps, typed), findExactly(deps, typed, isListed)),
     usersWithTerms(db, { ranges, after: place, limit, isListed }),
     someTermsAreMissing(db),
   ]);
@@ -78,6 +79,9 @@ export const countedUsersAtMost = 5000;
 /** How many users there are, and how many each filter has; one more than {@link countedUsersAtMost} for any number above. */
 export const countUsers = (deps: StoreDeps): Promise<UserCounts> =>
   countLists(deps.db, now(deps) - staleSeconds, countedUsersAtMost + 1);
+
+const partOfTyped = (deps: AddressDeps, typed: string): Part =>
+  typed.includes('@') ? partOfEmail(deps, typed) : deps.db.of(typed);
 
 async function findExactly(deps: AddressDeps, typed: string, isListed: Sql): Promise<User | undefined> {
   const user = await (typed.includes('@') ? findUserByEmail(deps, typed) : findUser(deps.db, typed));

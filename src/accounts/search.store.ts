@@ -1,5 +1,5 @@
 import type { Db } from '../platform/db/db.ts';
-import { askAll, askOfEach, compareText } from '../platform/db/parts.ts';
+import { askAll, askOfEach, askOne, compareText } from '../platform/db/parts.ts';
 import { row, text } from '../platform/db/rows.ts';
 import { allOf, oneOf, type Sql, sql } from '../platform/db/sql.ts';
 import { firstTermOf, Place, placesOf, rarestOf } from '../platform/db/term-search.ts';
@@ -42,7 +42,7 @@ export async function usersWithTerms(
   // Of the same word in every part, for one order. Users are spread evenly, so one part tells which word is rare.
   const range = after
     ? ranges.find(({ from }) => after.term.startsWith(from))
-    : await rarestOf(db.parts.at(-1)!, [userTerms], ranges);
+    : await askOne(db, (part) => rarestOf(part, [userTerms], ranges));
   if (range === undefined) return { users: [], next: undefined };
   const places = placesOf(userTerms, { range, after });
   const firstIn = (one: TermRange) => firstTermOf(userTerms, sql`c.id`, one);

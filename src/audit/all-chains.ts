@@ -1,6 +1,6 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises';
 import type { Db, OneDb } from '../platform/db/db.ts';
-import { askAll, compareText, mergeAll } from '../platform/db/parts.ts';
+import { askAll, compareText, mergeAll, schemaOf } from '../platform/db/parts.ts';
 import {
   type AuditFilter,
   type AuditRow,
@@ -16,8 +16,8 @@ import {
 type Named = { part?: string | undefined };
 
 /** Undefined in a store of one part. */
-export const nameOfPart = (db: Db, { schema = 'public' }: OneDb): string | undefined =>
-  db.parts.length === 1 ? undefined : schema;
+export const nameOfPart = (db: Db, part: OneDb): string | undefined =>
+  db.parts.length === 1 ? undefined : schemaOf(part);
 
 function named<Row extends AuditRow>(db: Db, part: OneDb, rows: Row[]): (Row & Named)[] {
   const name = nameOfPart(db, part);
@@ -56,8 +56,17 @@ async function readChain(part: OneDb, filter: AuditFilter, before: number | unde
   }
 }
 
+type ReadChain = {
+  rows: (SealedRow & Named)[];
+  next: number | undefined;
+  before: number | undefined;
+  isAbsent?: true;
+};
+
 /** No event is before it. */
 const first = 1;
+/** Every event is before it. */
+const last = 999_999_999_999_999;
 
 /**
  * Newest first. Of several chains no event is before one that is newer, as far as each chain has them in the order of their dates.
@@ -70,12 +79,21 @@ export async function readSealed(
   reads: number,
 ): Promise<{ rows: (SealedRow & Named)[]; next: LogPlace | undefined }> {
   const places = filter.before;
-  const chains = await askAll(db, async (part) => {
-    const before = places?.[db.parts.indexOf(part)];
+  const placeIn = (part: OneDb): number | undefined => places?.[db.parts.indexOf(part)];
+  /** It goes on where it was, on a page that is read once it is back. */
+  const absent = (part: OneDb): ReadChain => ({
+    rows: [],
+    next: undefined,
+    before: placeIn(part) ?? last,
+    isAbsent: true,
+  });
+  const ask = async (part: OneDb): Promise<ReadChain> => {
+    const before = placeIn(part);
     if (before !== undefined && before <= first) return { rows: [], next: undefined, before };
     const { rows, next } = await readChain(part, filter, before, limit, reads);
     return { rows: named(db, part, rows), next, before: before ?? (rows[0] && rows[0].seq + 1) };
-  });
+  };
+  const chains = await askAll(db, ask, absent);
   const [only] = chains;
   if (only && chains.length === 1) return { rows: only.rows, next: only.next === undefined ? undefined : [only.next] };
   const rows: (SealedRow & Named)[] = [];
@@ -88,7 +106,7 @@ export async function readSealed(
     rows.push(row);
   }
   const isOver = chains.every((chain) => chain.rows.length === 0 && chain.next === undefined);
-  const next = chains.map((chain) => (chain.rows.length > 0 ? chain.before! : (chain.next ?? first)));
+  const next = chains.map((chain) => (chain.rows.length > 0 || chain.isAbsent ? chain.before! : (chain.next ?? first)));
   return { rows, next: isOver ? undefined : next };
 }
 

@@ -1,6 +1,6 @@
 import { now } from '../platform/clock.ts';
 import type { Part } from '../platform/db/db.ts';
-import { workIn } from '../platform/db/parts.ts';
+import { askAll, workIn } from '../platform/db/parts.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { Deps } from '../platform/deps.ts';
 import { refusal } from '../platform/errors.ts';
@@ -74,7 +74,7 @@ export function openAuditLog(deps: LogDeps, onSeal: OnSeal) {
     seal: async (signal?: AbortSignal, parts: readonly Part[] = deps.db.parts): Promise<void> =>
       void (await workIn(parts, (part) => chainOf.get(part)!.seal(signal))),
     sealForReading: async (bounds?: SealBounds): Promise<void> =>
-      void (await workIn(chains, (chain) => chain.sealForReading(bounds))),
+      void (await askAll(deps.db, (part) => chainOf.get(part)!.sealForReading(bounds))),
     publishCheckpoint: async (): Promise<void> => void (await workIn(chains, (chain) => chain.publishCheckpoint())),
     /** As {@link verifyAuditLog}. Without `expected`, concurrent calls share one check. */
     verify(expected?: ExpectedHead): Promise<LogReport> {
@@ -90,7 +90,7 @@ export function openAuditLog(deps: LogDeps, onSeal: OnSeal) {
     /** Of each chain. */
     states: () => workIn(chains, (chain) => chain.state()),
     async state() {
-      const states = await this.states();
+      const states = await askAll(deps.db, (part) => chainOf.get(part)!.state());
       const sum = (of: 'sealed' | 'unsealed') => states.reduce((all, one) => all + one[of], 0);
       return { sealed: sum('sealed'), unsealed: sum('unsealed'), lost: states.find(({ lost }) => lost)?.lost };
     },

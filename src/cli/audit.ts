@@ -39,6 +39,7 @@ type Filters = { [Name in keyof typeof filters]: string | undefined };
 
 export const auditCommands = {
   'audit list': command({
+    onlyShows: true,
     summary: 'List the events of the audit log, newest first. With --follow, prints new events as they happen.',
     options: {
       ...filters,

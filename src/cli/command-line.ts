@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { WriteStream } from 'node:tty';
 import { type Config, keepTemporaryFilesIn, readConfig } from '../app/config.ts';
+import { withAbsent } from '../platform/db/absent-parts.ts';
 import { CellsRefused } from '../platform/db/cell-refused.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../platform/db/db.ts';
 import { MigrationRefused } from '../platform/db/migrate.ts';
@@ -122,12 +123,19 @@ async function run(name: string, args: readonly string[], terminal: Terminal, en
   try {
     const { stdin, stdout, stderr } = terminal;
     const surroundings = { stdin, stdout, stderr, variable: (name: string) => (environment ?? terminal.env)?.[name] };
-    const report = await terminalLayout.run(layout, () => command.run(deps, read.given, surroundings, read.json));
+    const work = () => terminalLayout.run(layout, () => command.run(deps, read.given, surroundings, read.json));
+    const { result: report, absent } = await (command.onlyShows
+      ? withAbsent(work)
+      : { result: await work(), absent: [] });
     if (!report) return 0;
-    const warning = deps.mail.enqueued > 0 ? await mailWarning(deps) : undefined;
-    if (warning) terminal.stderr.write(`signet: warning: ${warning}\n`);
-    const json = warning ? { ...(report.json as object), warnings: [warning] } : report.json;
-    return print({ ...report, json }, read.json, terminal);
+    const warnings = [
+      deps.mail.enqueued > 0 ? await mailWarning(deps) : undefined,
+      absent.length > 0 ? absentWarning(absent) : undefined,
+    ].filter((one) => one !== undefined);
+    for (const warning of warnings) terminal.stderr.write(`signet: warning: ${warning}\n`);
+    const json = warnings.length > 0 ? { ...(report.json as object), warnings } : report.json;
+    const code = print({ ...report, json }, read.json, terminal);
+    return code === 0 && absent.length > 0 ? incomplete : code;
   } finally {
     await closeDeps(deps);
   }
@@ -159,6 +167,12 @@ function print({ json, text, failed }: Report, asJson: boolean, { stdout }: Term
   stdout.write(asJson ? `${JSON.stringify(json)}\n` : `${text}\n`);
   return failed ? 1 : 0;
 }
+
+/** The exit code of what is shown without rows of a part that is away. */
+const incomplete = 3;
+
+const absentWarning = (parts: readonly string[]): string =>
+  `Parts of the store cannot be reached: ${parts.join(', ')}. What they have is missing here.`;
 
 /** So that a mistyped folder gets no new store and key. */
 function refuseEmptyFolder({ dataDir, databaseUrl }: Config): void {

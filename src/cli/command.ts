@@ -74,6 +74,8 @@ type Shape<Operands, Options> = {
   confirm?: string | ((given: Typed) => string | undefined);
   /** It creates tables, master key and signing keys. Every other command refuses a store without them. */
   prepares?: true;
+  /** It shows what is there while a part of the store is away: see `showingWhatIsThere`. */
+  onlyShows?: boolean;
   /** Instead of a refusal of settings that cannot be used. */
   reportSettings?(problem: ConfigError): Promise<Report>;
 };

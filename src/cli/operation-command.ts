@@ -1,6 +1,6 @@
 import type { Deps } from '../oauth/deps.ts';
 import { isOfNoChange } from '../platform/edited.ts';
-import type { Operation } from '../platform/http/operation.ts';
+import { mayGoWithout, type Operation } from '../platform/http/operation.ts';
 import { isOptional, type TSchema } from '../platform/schema.ts';
 import { type Command, type Option, type Terminal, type Typed, UsageError } from './command.ts';
 import { readTypedSecret } from './password-prompt.ts';
@@ -89,6 +89,7 @@ function commandOf(one: Operation<Deps>, part: NonNullable<Operation<Deps>['comm
 
   return {
     summary: part.summary ?? `${one.summary}.`,
+    onlyShows: mayGoWithout(one),
     confirm: part.confirm,
     operands: Object.fromEntries(
       operandNames.map((name) => [

@@ -47,6 +47,7 @@ export const userCommands = {
   'users find': command({
     summary: `Find users by email address, name, username or ID. Matches beginnings of words, and prints up to ${maxFound} users.`,
     operands: { query: { value: 'query' } },
+    onlyShows: true,
     async run(deps, { query }) {
       const found = await userOperations.list.run(deps, { caller, body: undefined, query: { query, limit: maxFound } });
       const more = found.next === null ? '' : '\n\nThere are more results: use users list --query.';

@@ -2,6 +2,8 @@ import { setImmediate as letOthersRun } from 'node:timers/promises';
 import { findUser, type User } from '../accounts/statements.ts';
 import { isDigestOnly, toLoggedValue } from '../audit/audit.ts';
 import { newestEventOf } from '../audit/read-log.ts';
+import { ifThere } from '../platform/db/parts.ts';
+import type { UserId } from '../platform/ids.ts';
 import { sameJson } from './change-client.ts';
 import {
   asLogged,
@@ -45,12 +47,15 @@ type ClientReview = {
 export async function clientReview(deps: Pick<Deps, 'db' | 'riskContext'>, client_id: string): Promise<ClientReview> {
   const client = await findAnyClient(deps, client_id);
   const [owner, context, lastRejection] = await Promise.all([
-    client.owner_user_id === null ? undefined : findUser(deps.db, client.owner_user_id),
+    client.owner_user_id === null ? undefined : ownerShown(deps, client.owner_user_id),
     deps.riskContext(),
     needsReview(client) ? lastRejectionOf(deps, client) : undefined,
   ]);
   return { client, owner, changes: changesOf(client), risks: riskSignalsOnce(client, context), lastRejection };
 }
+
+const ownerShown = ({ db }: Pick<Deps, 'db'>, user_id: UserId): Promise<User | undefined> =>
+  ifThere(db, db.of(user_id), findUser(db, user_id));
 
 /** A review as programs read it. */
 export const reviewRecord = ({ client, owner, changes, risks, lastRejection }: ClientReview) => ({
@@ -121,7 +126,7 @@ export type ListedClient = { client: Client; owner: User | undefined; risks: rea
 
 export async function listedWithRisks(deps: RiskDeps, clients: readonly Client[]): Promise<ListedClient[]> {
   const ids = [...new Set(clients.flatMap(({ owner_user_id }) => owner_user_id ?? []))];
-  const [risks, ...owners] = await Promise.all([assess(deps, clients), ...ids.map((id) => findUser(deps.db, id))]);
+  const [risks, ...owners] = await Promise.all([assess(deps, clients), ...ids.map((id) => ownerShown(deps, id))]);
   const ownerById = new Map(owners.flatMap((owner) => (owner ? [[owner.user_id, owner]] : [])));
   return clients.map((client) => ({
     client,

@@ -1,6 +1,6 @@
 import { isAddressed, userTerms } from '../accounts/statements.ts';
 import type { Db, OneDb } from '../platform/db/db.ts';
-import { askAll, compareText } from '../platform/db/parts.ts';
+import { askAll, askOne, compareText } from '../platform/db/parts.ts';
 import { integer, type RowOf, row, text } from '../platform/db/rows.ts';
 import type { Cursor } from '../platform/db/slices.ts';
 import { allOf, asBigint, raw, type Sql, sql } from '../platform/db/sql.ts';
@@ -125,7 +125,7 @@ export async function clientsWithTerms(db: Db, search: TermSearch): Promise<Foun
   const { ranges, after, limit } = search;
   const range = after
     ? ranges.find(({ from }) => after.term.startsWith(from))
-    : await rarestOf(db.parts.at(-1)!, [clientTerms, userTerms], ranges); // about as rare as in the others
+    : await askOne(db, (part) => rarestOf(part, [clientTerms, userTerms], ranges)); // about as rare as in the others
   if (range === undefined) return { clients: [], next: undefined };
   const named = after?.by === 'owner' ? undefined : await withTermInName(db, range, search);
   if (named?.next) return named;

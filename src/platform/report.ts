@@ -4,8 +4,11 @@ import type { RequestError } from './errors.ts';
 import { displayWidth, fitColumns, gap, widestOf } from './fit-columns.ts';
 import { visibleText } from './text.ts';
 
-/** The output of a command: `json` for machines, `text` for people. `failed` makes the exit code 1. */
-export type Report = { json: unknown; text: string; failed?: boolean };
+/**
+ * The output of a command: `json` for machines, `text` for people. `failed` makes the exit code 1; `absent` names the parts of the store
+ * that it is without, and makes it 3.
+ */
+export type Report = { json: unknown; text: string; failed?: boolean; absent?: readonly string[] };
 
 export const shownOnce = (fields: Record<string, string>): string =>
   `${table(Object.entries(fields))}\n\nStore the secret now: it cannot be shown again.`;

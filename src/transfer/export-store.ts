@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
+import { StoreUnavailable } from '../platform/db/db.ts';
 import { inPages } from '../platform/db/slices.ts';
 import type { TransferDeps } from './deps.ts';
 import { type End, headerOf } from './format.ts';
@@ -27,6 +28,17 @@ export async function exportStore(
   return { counts, lines: linesOf(deps, at, counts, onProgress) };
 }
 
+/** Less than everything would be taken for all there is. */
+function incomplete(error: unknown): never {
+  if (!(error instanceof StoreUnavailable)) throw error;
+  throw new StoreUnavailable(
+    'The export is not complete, and must not be used. Repeat it once the whole store answers.',
+    {
+      cause: error.cause ?? error,
+    },
+  );
+}
+
 async function* linesOf(
   deps: TransferDeps,
   at: number,
@@ -40,7 +52,7 @@ async function* linesOf(
   };
   yield hashed(`${JSON.stringify(headerOf(deps.config.baseUrl, at))}\n`);
   for (const kind of kinds) {
-    const pages = inPages((after: unknown, limit) => kind.page(deps, after, limit));
+    const pages = inPages((after: unknown, limit) => kind.page(deps, after, limit).catch(incomplete));
     for await (const page of pages) {
       counts[kind.name] = (counts[kind.name] ?? 0) + page.length;
       if (page.length > 0) {

@@ -82,8 +82,14 @@ export async function bareSettings(t: TestContext, engine: Engine = 'sqlite'): P
   };
 }
 
-export const cellsSetting = (cells: CellSettings | undefined): Settings =>
-  cells === undefined ? {} : { SIGNET_CELLS: cells.cells.join(' ') };
+export function cellsSetting(cells: CellSettings | undefined): Settings {
+  if (cells === undefined) return {};
+  const others = Object.entries(cells.servers).filter(([name]) => name !== '');
+  return {
+    SIGNET_CELLS: cells.cells.join(' '),
+    ...(others.length > 0 && { SIGNET_CELL_SERVERS: others.map(([name, url]) => `${name}=${url}`).join(' ') }),
+  };
+}
 
 export type ServerProcess = {
   url: string;

@@ -5,6 +5,7 @@ import { type FailureRow, failuresOf } from '../../clients/statements.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { recentCodesOfClient, type SignIn, signInsOfClient } from '../../oauth/statements.ts';
 import { now } from '../../platform/clock.ts';
+import { ifThere } from '../../platform/db/parts.ts';
 import { nullable, Time } from '../../platform/http/operation.ts';
 import { type Static, Type } from '../../platform/schema.ts';
 import { type Inference, inferFailures, inferredCodes } from './inferred-failures.ts';
@@ -63,9 +64,9 @@ const evidence = { seconds: 3600, codes: 500 };
 export async function clientActivity(deps: Pick<Deps, 'db' | 'clock'>, client: Client): Promise<Activity> {
   const at = now(deps);
   const { client_id, updated_at } = client;
-  const [{ signIns, isWhole }, kept, codes] = await Promise.all([
+  const [{ signIns, isWhole }, kept = [], codes] = await Promise.all([
     signInsOfClient(deps.db, client_id, maxListed),
-    failuresOf(deps.db, client_id),
+    ifThere(deps.db, deps.db.of(client_id), failuresOf(deps.db, client_id)),
     recentCodesOfClient(deps.db, client_id, Math.max(at - evidence.seconds, updated_at), evidence.codes),
   ]);
   const failures = kept.flatMap(listedFailure);

@@ -122,7 +122,13 @@ async function applyNext(
  * @throws {StoreUnavailable}
  */
 export async function refuseUnlessMigrated(db: Pick<OneDb, 'parts'>, folder?: URL): Promise<void> {
-  for (const part of db.parts) await refusePartUnlessMigrated(part, folder);
+  for (const part of db.parts) {
+    await refusePartUnlessMigrated(part, folder).catch((error: unknown) => {
+      // What needs it finds out by itself.
+      if (part === db.parts[0] || !(error instanceof StoreUnavailable) || error instanceof StoreMisconfigured)
+        throw error;
+    });
+  }
 }
 
 async function refusePartUnlessMigrated(part: OneDb, folder?: URL): Promise<void> {

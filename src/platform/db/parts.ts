@@ -1,8 +1,48 @@
+import { goesWithout } from './absent-parts.ts';
 import { type Db, type OneDb, type Part, StoreUnavailable } from './db.ts';
 
-/** What each part answers, in the order of the parts: for counts and jobs over all rows. */
-export const askAll = <Answer>(db: Db, ask: (part: OneDb) => Promise<Answer>): Promise<Answer[]> =>
-  Promise.all(db.parts.map(ask));
+/**
+ * What each part answers, in the order of the parts: for counts, lists and jobs over all rows. One that is away is left out where the
+ * work under way only shows what is there ({@link showingWhatIsThere}).
+ * @param absent what stands for a part that is left out; nothing by default.
+ */
+export async function askAll<Answer>(
+  db: Db,
+  ask: (part: OneDb) => Promise<Answer>,
+  absent?: (part: OneDb) => Answer,
+): Promise<Answer[]> {
+  const asked = db.parts.map(async (part) => {
+    try {
+      return [await ask(part)];
+    } catch (error) {
+      leaveOut(db.parts, part, error);
+      return absent ? [absent(part)] : [];
+    }
+  });
+  return (await Promise.all(asked)).flat();
+}
+
+/** In a store of one part nothing is left out. @throws the error, unless the work under way goes without the part. */
+function leaveOut(parts: readonly OneDb[], part: OneDb, error: unknown): void {
+  if (!(error instanceof StoreUnavailable) || parts.length === 1 || !goesWithout(schemaOf(part))) throw error;
+}
+
+/** `public`: where the shared tables are changed. */
+export const schemaOf = ({ schema = 'public' }: OneDb): string => schema;
+
+/** What one part answers, as good as any: the last one that is there. */
+export async function askOne<Answer>(db: Db, ask: (part: OneDb) => Promise<Answer>): Promise<Answer> {
+  let reason: unknown;
+  for (const part of db.parts.toReversed()) {
+    try {
+      return await ask(part);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      reason ??= error;
+    }
+  }
+  throw reason;
+}
 
 /** Work in several parts at once. One that fails ends no other. @throws what the first of them has thrown, when all have ended. */
 export async function workIn<In, Done>(parts: readonly In[], work: (part: In) => Promise<Done>): Promise<Done[]> {
@@ -13,13 +53,32 @@ export async function workIn<In, Done>(parts: readonly In[], work: (part: In) =>
   });
 }
 
-/** Rows of many users, or of other keys that lead to a part, in no order. */
-export const askOfEach = async <Id extends string, Row>(
+/** Rows of many users, or of other keys that lead to a part, in no order; as {@link askAll} without those of a part that is away. */
+export async function askOfEach<Id extends string, Row>(
   db: Db,
   ids: readonly Id[],
   ask: (part: Part, ids: readonly Id[]) => Promise<Row[]>,
-): Promise<Row[]> =>
-  (await Promise.all([...Map.groupBy(ids, (id) => db.of(id))].map(([part, some]) => ask(part, some)))).flat();
+): Promise<Row[]> {
+  const asked = [...Map.groupBy(ids, (id) => db.of(id))].map(async ([part, some]) => {
+    try {
+      return await ask(part, some);
+    } catch (error) {
+      leaveOut(db.parts, part as OneDb, error);
+      return [];
+    }
+  });
+  return (await Promise.all(asked)).flat();
+}
+
+/** What is shown of one part beside others: undefined if that is left out. */
+export async function ifThere<Answer>(db: Db, part: Part, asking: Promise<Answer>): Promise<Answer | undefined> {
+  try {
+    return await asking;
+  } catch (error) {
+    leaveOut(db.parts, part as OneDb, error);
+    return undefined;
+  }
+}
 
 /** The sum of a number of each part. */
 export const sumOfAll = async (db: Db, ask: (part: OneDb) => Promise<number>): Promise<number> =>
@@ -27,22 +86,22 @@ export const sumOfAll = async (db: Db, ask: (part: OneDb) => Promise<number>): P
 
 /**
  * The answer of the first part that has one: for what is in one of them, without anything that leads there. Found is what is there, also
- * while other parts are away.
+ * while other parts are away; that there is none takes all of them, unless the work under way {@link showingWhatIsThere goes without}.
  */
-export async function findIn<In, Answer>(
-  parts: readonly In[],
-  ask: (part: In) => Promise<Answer | undefined>,
+export async function findIn<Answer>(
+  parts: readonly OneDb[],
+  ask: (part: OneDb) => Promise<Answer | undefined>,
 ): Promise<Answer | undefined> {
   const asked = await Promise.allSettled(parts.map(ask));
   for (const one of asked) if (one.status === 'fulfilled' && one.value !== undefined) return one.value;
-  for (const one of asked) if (one.status === 'rejected') throw one.reason;
+  for (const [place, one] of asked.entries()) if (one.status === 'rejected') leaveOut(parts, parts[place]!, one.reason);
   return undefined;
 }
 
 export const findInAll = <Answer>(db: Db, ask: (part: OneDb) => Promise<Answer | undefined>) => findIn(db.parts, ask);
 
 /** Whether it is so in one of them. */
-export const isInSome = async <In>(parts: readonly In[], ask: (part: In) => Promise<boolean>): Promise<boolean> =>
+export const isInSome = async (parts: readonly OneDb[], ask: (part: OneDb) => Promise<boolean>): Promise<boolean> =>
   (await findIn(parts, async (part) => (await ask(part)) || undefined)) === true;
 
 /**

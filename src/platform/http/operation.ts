@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { withAbsent } from '../db/absent-parts.ts';
 import type { ErrorCode } from '../errors.ts';
 import {
   isOptional,
@@ -121,8 +122,24 @@ type DeepReadonly<Value> = Value extends readonly (infer One)[]
 /** The answer of an operation that names media types. */
 export type FileAnswer = { name: string; type: string; content: AsyncIterable<string> };
 
-export const sendFile = (reply: FastifyReply, { name, type, content }: FileAnswer): FastifyReply =>
-  reply.header('content-disposition', `attachment; filename="${name}"`).type(type).send(Readable.from(content));
+/** Of a file: what stands before its first rows, and these. */
+const piecesOfBeginning = 3;
+
+/** Its beginning is read before the answer begins, so that what cannot be read at all is refused, and not cut off. */
+export async function sendFile(reply: FastifyReply, { name, type, content }: FileAnswer): Promise<FastifyReply> {
+  const pieces = content[Symbol.asyncIterator]();
+  const beginning: string[] = [];
+  while (beginning.length < piecesOfBeginning) {
+    const piece = await pieces.next();
+    if (piece.done) break;
+    beginning.push(piece.value);
+  }
+  const whole = async function* () {
+    yield* beginning;
+    yield* { [Symbol.asyncIterator]: () => pieces };
+  };
+  return reply.header('content-disposition', `attachment; filename="${name}"`).type(type).send(Readable.from(whole()));
+}
 
 type CommandOperand<Deps> = {
   /** What to type, as `<value>` in the help. */
@@ -249,7 +266,9 @@ export function addOperations<Deps>(app: FastifyInstance, deps: Deps, operations
         if (refusesBody(one)) readNoBody(request.body);
         const { requester, params, query } = request;
         const input = { ...requester, ...(params as object), body: request.body, query };
-        const result = await runAuthorized(one, deps, input);
+        const run = () => runAuthorized(one, deps, input);
+        const { result, absent } = await (mayGoWithout(one) ? withAbsent(run) : { result: await run(), absent: [] });
+        if (absent.length > 0) reply.header(absentHeader, absent.join(' '));
         one.setHeaders?.(reply, deps, { result, input });
         if (answer.media) return sendFile(reply, result as FileAnswer);
         return reply.code(statusOf(answer)).send(answer.schema && result);
@@ -257,6 +276,13 @@ export function addOperations<Deps>(app: FastifyInstance, deps: Deps, operations
     });
   }
 }
+
+/** Of an answer without the rows of parts of the store that are away: their names. */
+export const absentHeader = 'signet-absent-parts';
+
+/** A file is kept, so it has everything or is refused. */
+export const mayGoWithout = ({ method, answer }: Pick<Operation<never>, 'method' | 'answer'>): boolean =>
+  method === 'GET' && answer.media === undefined;
 
 /** @param input with the requester in it, of whom it asks for the permissions of the operation. */
 export async function runAuthorized<Deps, Given, Result>(

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { csvType, withByteOrderMark } from '../csv.ts';
+import { showingWhatIsThere } from '../db/absent-parts.ts';
 import { isOfNoChange } from '../edited.ts';
 import { RequestError } from '../errors.ts';
 import type { Access } from '../http/access.ts';
@@ -20,7 +21,7 @@ import { type Page, sendPage } from './page.ts';
 import type { View } from './view.ts';
 
 /** A file for people; programs get theirs by {@link sendFile}, without a mark. */
-export const sendDownload = (reply: FastifyReply, { content, ...file }: FileAnswer): FastifyReply =>
+export const sendDownload = (reply: FastifyReply, { content, ...file }: FileAnswer): Promise<FastifyReply> =>
   sendFile(reply, { ...file, content: file.type === csvType ? withByteOrderMark(content) : content });
 
 /** A request for a page: its authenticated requester, its path parameters by name, and how to render the answer. */
@@ -77,7 +78,7 @@ export function pagesFor<Deps extends KeptFormDeps, Requester extends object>(
       app.get(path, { config: { page: true } }, async (request, reply) => {
         const context = await contextOf<Path>(request, reply);
         if (isUnfinished(context.view.query)) request.keptForm = await takeKeptForm(deps, request);
-        return sendPage(reply, context.view, await draw(context));
+        return showingWhatIsThere(async () => sendPage(reply, context.view, await draw(context)));
       });
     },
 
@@ -171,7 +172,8 @@ export async function answerForm(
   } catch (error) {
     if (!(error instanceof RequestError) || !redraw || !explains(error)) throw error;
     if (error.retryAfter !== undefined) reply.header('retry-after', error.retryAfter);
-    return sendPage(reply, view, await redraw(error, problemOf(view, error)), error.status);
+    const problem = problemOf(view, error);
+    return showingWhatIsThere(async () => sendPage(reply, view, await redraw(error, problem), error.status));
   }
 }
 

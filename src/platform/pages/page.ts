@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { absentParts } from '../db/absent-parts.ts';
 import { representations, sendRepresentation } from '../http/representations.ts';
 import { byName, directionOf, type Locale, type MessageKey, nameOfLanguage } from '../i18n/translate.ts';
 import type { Branding } from './branding.ts';
@@ -64,7 +65,7 @@ ${scripts.map((name) => html`<script src="${branding.scripts[name]?.path}" defer
     html`${tab.search && searchField(view, tab.search, visit.url)}${userMenu(view, visit.user, visit.url)}`
   }</header>
 ${tab ? navigationOf(view, tab, visit.counts) : aside?.content}<main id="main">
-${tab && breadcrumbs(t, tab, page.above, visit.url)}${tab && visit.due && dueNotice(view, visit.due, visit.url)}${
+${tab && breadcrumbs(t, tab, page.above, visit.url)}${absentNotice(view)}${tab && visit.due && dueNotice(view, visit.due, visit.url)}${
   isUnfinished(view.query) &&
   (visit.isKept
     ? html`<div class="notice" role="status"><p>${t('layout.kept', { link: html`<a href="#kept">${t('layout.kept.link')}</a>` })}</p></div>
@@ -161,6 +162,14 @@ function dueNotice(view: View, { from, notice }: SecondFactorDue, url: string): 
   const query = new URLSearchParams({ next: view.query === undefined ? '/account' : pathOf(url) }).toString();
   const link = html`<a href="/signin/set-up?${query}">${view.t('layout.second_factor_due.link')}</a>`;
   return html`<div class="advice" id="second-factor-due"><p>${view.t(notice, { day: view.day(from) })} ${link}</p></div>
+`;
+}
+
+/** Of a page that shows rows of all parts of the store, while some of them are away. */
+function absentNotice({ t }: View): Html | false {
+  const absent = absentParts();
+  if (absent.length === 0) return false;
+  return html`<div class="advice" id="absent-parts" role="status"><p>${t('layout.absent_parts', { parts: absent.join(', ') })}</p></div>
 `;
 }
 
