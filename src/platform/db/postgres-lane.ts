@@ -173,9 +173,10 @@ export async function openLane(url: string, options: LaneOptions, events: LaneEv
     /** It has not been idle for a while. */
     isBusy: false,
     /** One statement in one round trip, its own transaction. */
-    run: async (statement: BoundStatement): Promise<BatchResult> => toResult(await sendLast(prepared(statement))),
+    run: async (statement: BoundStatement, by: Preparation = 'shared'): Promise<BatchResult> =>
+      toResult(await sendLast(prepared(statement, by))),
     /** A step by itself: a statement that is its own transaction. */
-    commitOne: (step: Step): Promise<Committed> => sendOne(sendLast, step),
+    commitOne: (step: Step, by: Preparation): Promise<Committed> => sendOne(sendLast, step, by),
     /** `begin`, the steps and `commit` in one round trip. */
     commit: (steps: readonly Step[]): Promise<Committed> => sendTransaction(send, sendLast, steps),
     /** Says goodbye after the last reply. */
@@ -221,9 +222,9 @@ const isNotReplicated = (code: string | undefined) => code === '01000' || code =
 
 type Send = (query: pg.QueryConfig) => Promise<pg.QueryResult>;
 
-async function sendOne(send: Send, step: Step): Promise<Committed> {
+async function sendOne(send: Send, step: Step, by: Preparation): Promise<Committed> {
   try {
-    const result = toResult(await send(prepared(step)));
+    const result = toResult(await send(prepared(step, by)));
     return isRefused(step, result) ? { refusedAt: 0 } : { results: [result] };
   } catch (error) {
     if (isRefusal(step, error)) return { refusedAt: 0 };
@@ -323,9 +324,12 @@ function ownSession(url: string, { use, run_id }: LaneOptions): string {
 /** Parameters of a combined statement are lists. */
 export type BoundStatement = Pick<Statement, 'sql'> & { readonly params?: readonly (Param | readonly Param[])[] };
 
+/** Of a statement: with all of the same text on its connection, or for itself. */
+export type Preparation = 'shared' | 'own';
+
 /** By its name the server knows the statement's plan again; the name follows from the text, so it never collides. */
-const prepared = ({ sql, params }: BoundStatement): pg.QueryConfig => ({
-  name: statementName(sql),
+const prepared = ({ sql, params }: BoundStatement, by: Preparation): pg.QueryConfig => ({
+  ...(by === 'shared' && { name: statementName(sql) }),
   text: sql,
   values: storableParams(params),
 });

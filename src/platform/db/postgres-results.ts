@@ -126,7 +126,8 @@ export const isStalePlan = (error: unknown): boolean =>
 
 /**
  * Statements in a pipeline share one preparation. When the one that carried it failed, those behind it find no such
- * statement, or one that another has just made again. Nothing was executed; asked again, it settles.
+ * statement, or one that another has just made again. Nothing was executed. Asked again with a preparation of its own, each
+ * has its own answer: where the statement itself is refused, as of a table that is elsewhere by now, all of them learn so.
  */
 export const lostItsPreparation = (error: unknown): boolean => ['26000', '42P05'].includes(sqlState(error) ?? '');
 

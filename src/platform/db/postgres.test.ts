@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
+import { inspect } from 'node:util';
 import pg from 'pg';
 import { freshDatabase } from '../../../test/support/databases.ts';
 import { plain } from '../../../test/support/plain-sql.ts';
@@ -101,6 +102,17 @@ test('connections that the server ends fail what they carry, and are replaced', 
   await recovers(db);
   await plain(db).batch([insert('after')]);
   assert.deepEqual(await keys(db), ['after']);
+});
+
+test('of statements that are prepared together, each learns why they are refused', async (t) => {
+  const { db } = await freshTable(t);
+  const asked = Array.from({ length: 12 }, () => plain(db).get('select n from elsewhere'));
+  for (const one of await Promise.allSettled(asked)) {
+    assert.ok(one.status === 'rejected' && one.reason instanceof StoreMisconfigured, inspect(one));
+    assert.match(inspect(one.reason.cause), /relation "elsewhere" does not exist/);
+  }
+  await plain(db).run('create table elsewhere (n bigint not null)');
+  assert.equal(await plain(db).get('select n from elsewhere'), undefined);
 });
 
 test('while the server is away every call is refused at once, and served again when it is back', async (t) => {

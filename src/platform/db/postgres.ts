@@ -17,6 +17,7 @@ import {
   durabilitySettings,
   type Lane,
   type LaneUse,
+  type Preparation,
   type Session,
 } from './postgres-lane.ts';
 import { createAbandoned, createLanes, deepestLane, type Lanes } from './postgres-lanes.ts';
@@ -100,9 +101,9 @@ export function openPostgres(
   }
 
   const readBy = (deadline: Deadline) => (statement: BoundStatement) =>
-    retryUnchanged(reads, 'read', (lane) => lane.run(statement), deadline);
+    retryUnchanged(reads, 'read', (lane, by) => lane.run(statement, by), deadline);
   const changeBy = (deadline: Deadline) => (statement: BoundStatement) =>
-    retryUnchanged(changes, 'change', (lane) => lane.run(statement), deadline);
+    retryUnchanged(changes, 'change', (lane, by) => lane.run(statement, by), deadline);
   const read = (statement: BoundStatement) => inTime((deadline) => readBy(deadline)(statement));
   const combinedReads = createCombiner((work) => inTime((deadline) => work(readBy(deadline))));
   const combinedChanges = createCombiner((work) => inTime((deadline) => work(changeBy(deadline))));
@@ -113,7 +114,7 @@ export function openPostgres(
     return inTime((deadline) =>
       others.length > 0
         ? retryUnchanged(batches, 'change', (lane) => lane.commit(steps), deadline)
-        : retryUnchanged(changes, 'change', (lane) => lane.commitOne(first!), deadline),
+        : retryUnchanged(changes, 'change', (lane, by) => lane.commitOne(first!, by), deadline),
     );
   }
 
@@ -173,22 +174,24 @@ const noReply = () => new Error('no reply in time');
 async function retryUnchanged<Reply>(
   lanes: Lanes,
   kind: 'read' | 'change',
-  question: (lane: Lane) => Promise<Reply>,
+  question: (lane: Lane, by: Preparation) => Promise<Reply>,
   deadline: Deadline,
 ): Promise<Reply> {
   let sent: 'nothing' | typeof kind;
   let role: string | undefined;
+  let by: Preparation = 'shared';
   const ask = (lane: Lane) => {
     if (deadline.isOver) throw noReply();
     sent = kind;
     role = lane.role;
-    return question(lane);
+    return question(lane, by);
   };
   for (let attempt = 1; ; attempt += 1) {
     sent = 'nothing';
     try {
       return await Promise.race([lanes.use(ask), deadline.over]);
     } catch (error) {
+      if (lostItsPreparation(error)) by = 'own';
       const again =
         wasRolledBackByRace(error) || isStalePlan(error) || lostItsPreparation(error) || error instanceof NotPrimary;
       if (!again || attempt === attempts) throw storeError(error, sent, role);
