@@ -430,6 +430,23 @@ export const mutants: readonly Mutant[] = [
     tests: [{ file: 'test/operations/bulk-changes.test.ts', names: ['two nodes that write the same slice'] }],
   },
   {
+    name: 'cut-off-acts-stay-open',
+    breaks: 'In a store of several parts, what concerns more than one is whole or nothing',
+    file: 'src/platform/claims.ts',
+    text: 'const some = await unsettledClaims(part, now({ clock }) - settledSeconds, rows);',
+    instead: 'const some = (await unsettledClaims(part, now({ clock }) - settledSeconds, rows)).slice(rows);',
+    tests: [{ file: 'test/operations/cut-acts.test.ts', names: ['an act over several parts that is cut off'] }],
+  },
+  {
+    name: 'every-server-is-asked',
+    breaks: 'A server of such a store that is frozen is noticed by its own users alone',
+    file: 'src/platform/db/cells.ts',
+    text: 'return await asked((db) => db.query(one));',
+    instead: `for (const each of cluster.servers.values()) await each.query({ sql: 'select 1' });
+          return await asked((db) => db.query(one));`,
+    tests: [{ file: 'test/operations/lost-cells.test.ts', names: ['a server that is frozen is noticed'] }],
+  },
+  {
     name: 'moved-folder-not-noticed',
     breaks: 'A data folder that is replaced under a running server',
     file: 'src/platform/db/sqlite-place.ts',
