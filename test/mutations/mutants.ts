@@ -430,11 +430,11 @@ export const mutants: readonly Mutant[] = [
     tests: [{ file: 'test/operations/bulk-changes.test.ts', names: ['two nodes that write the same slice'] }],
   },
   {
-    name: 'cut-off-acts-stay-open',
+    name: 'claims-are-never-settled',
     breaks: 'In a store of several parts, what concerns more than one is whole or nothing',
     file: 'src/platform/claims.ts',
-    text: 'const some = await unsettledClaims(part, now({ clock }) - settledSeconds, rows);',
-    instead: 'const some = (await unsettledClaims(part, now({ clock }) - settledSeconds, rows)).slice(rows);',
+    text: 'if (row.act !== null) await db.of(row.user_id).run(takeTicketBack(row));',
+    instead: 'if (row.act !== null) return true;',
     tests: [{ file: 'test/operations/cut-acts.test.ts', names: ['an act over several parts that is cut off'] }],
   },
   {
