@@ -22,7 +22,11 @@ const subjects: Record<string, readonly string[]> = {
   disk: ['src/platform/db/sqlite.test.ts'],
   log: ['src/platform/db/sqlite-log.test.ts'],
   postgres: ['src/platform/db/postgres.test.ts', 'test/operations/failover.test.ts'],
-  cells: ['test/operations/cut-acts.test.ts', 'test/operations/lost-cells.test.ts'],
+  cells: [
+    'test/operations/cut-acts.test.ts',
+    'test/operations/killed-acts.test.ts',
+    'test/operations/lost-cells.test.ts',
+  ],
   workers: ['test/operations/workers.test.ts', 'test/operations/stopping.test.ts'],
   clock: ['test/operations/clock.test.ts'],
   backup: ['test/operations/restore.test.ts', 'test/operations/rekey.test.ts'],

@@ -447,6 +447,15 @@ export const mutants: readonly Mutant[] = [
     tests: [{ file: 'test/operations/lost-cells.test.ts', names: ['a server that is frozen is noticed'] }],
   },
   {
+    name: 'lost-server-is-asked',
+    breaks: 'A node, or a PostgreSQL, of such a store that is killed amid such acts',
+    file: 'src/platform/db/cells.ts',
+    text: 'const all = steps.map(placedStep);',
+    instead:
+      "for (const each of cluster.servers.values()) await each.query({ sql: 'select 1' });\n        const all = steps.map(placedStep);",
+    tests: [{ file: 'test/operations/killed-acts.test.ts', names: ['kill -9 of a node, and of a PostgreSQL'] }],
+  },
+  {
     name: 'moved-folder-not-noticed',
     breaks: 'A data folder that is replaced under a running server',
     file: 'src/platform/db/sqlite-place.ts',

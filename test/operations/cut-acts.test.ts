@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { OutcomeUnknown, StoreUnavailable } from '../../src/platform/db/db.ts';
 import { acts, refreshes, type World } from '../support/acts-over-parts.ts';
 import { startFederatedSignet } from '../support/federated-signet.ts';
-import { plain } from '../support/plain-sql.ts';
+import { aMinuteLater, assertNothingHalf } from '../support/nothing-half.ts';
 import { cellCount } from '../support/postgres-server.ts';
 import { repeated } from '../support/repeated.ts';
 import { newDirectory } from '../support/scim.ts';
@@ -40,38 +40,6 @@ function breakCommit({ deps }: Signet, at: number, fault: Fault) {
     return () => Object.assign(part, real);
   });
   return { state, stop: () => stops.forEach((stop) => void stop()) };
-}
-
-/** A minute later: what was left is finished or taken back. */
-async function aMinuteLater({ signet }: World): Promise<void> {
-  signet.clock.advance(60);
-  await signet.runJobs();
-  if (process.env.ACT)
-    for (const line of signet.logLines.splice(0)) if (/job failed/.test(line)) console.log(line.slice(0, 600));
-}
-
-/** Users who have two usernames, or one that leads nowhere. */
-async function strayHandles({ signet: { deps } }: World): Promise<string[]> {
-  const db = plain(deps.db);
-  const named = 'select user_id from users where deleted_at is null and preferred_username is not null';
-  const held = 'select user_id from handles where released_at is null';
-  const all = [...(await db.all<{ user_id: string }>(named)), ...(await db.all<{ user_id: string }>(held))];
-  const byUser = Map.groupBy(all, ({ user_id }) => user_id);
-  return [...byUser].filter(([, rows]) => rows.length !== 2).map(([user_id]) => user_id);
-}
-
-async function assertNothingHalf(world: World): Promise<void> {
-  const db = plain(world.signet.deps.db);
-  const twice = (rows: readonly object[]) => {
-    const seen = rows.map((one) => Object.values(one).join(' '));
-    return seen.filter((one, at) => seen.indexOf(one) !== at);
-  };
-  assert.deepEqual(twice(await db.all('select email_key from users where deleted_at is null')), []);
-  assert.deepEqual(twice(await db.all('select issuer, subject from identities')), []);
-  assert.deepEqual(await db.all('select claim_key from claims where since is not null'), []);
-  const strays = (await strayHandles(world)).filter((user_id) => !world.strays.has(user_id));
-  for (const user_id of strays) world.strays.add(user_id);
-  assert.deepEqual(strays, [], 'a username is its user’s');
 }
 
 /** @returns whether the commit came. */

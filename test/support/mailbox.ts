@@ -91,7 +91,8 @@ export async function openMailbox(t: TestContext, { hidesUtf8 = false } = {}): P
       callback();
     },
     async onData(stream, session, callback) {
-      const message = await text(stream);
+      const message = await text(stream).catch(() => undefined);
+      if (message === undefined) return; // its sender was killed
       const hold = onHold;
       onHold = undefined;
       hold?.reach();
@@ -103,6 +104,7 @@ export async function openMailbox(t: TestContext, { hidesUtf8 = false } = {}): P
       callback();
     },
   });
+  server.on('error', () => undefined); // the connection of a sender that was killed
   const listener = server.listen(0, '127.0.0.1');
   await once(listener, 'listening');
   mailbox.url = `smtp://127.0.0.1:${(listener.address() as AddressInfo).port}`;

@@ -1,6 +1,8 @@
+import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
-import { readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import { childrenOf } from '../../bench/processor-time.ts';
 import { type CellSettings, readCells } from '../../src/platform/db/cell-settings.ts';
 import { openCells } from '../../src/platform/db/cells.ts';
 import { openPostgres } from '../../src/platform/db/postgres.ts';
@@ -8,9 +10,18 @@ import { freePort } from './free-port.ts';
 import { asAdmin, databaseUrl } from './postgres-admin.ts';
 import { scratchFolder } from './scratch.ts';
 import { prepareStore } from './store-template.ts';
+import { until } from './until.ts';
 
-/** `pid`: of the process that starts the others. */
-export type PostgresServer = { url: string; pid: number; stop(): Promise<void> };
+export type PostgresServer = {
+  url: string;
+  /** Of the process that starts the others. */
+  readonly pid: number;
+  stop(): Promise<void>;
+  /** `kill -9` of all its processes. */
+  kill(): Promise<void>;
+  /** After {@link PostgresServer.kill}, with the files that it left. */
+  startAgain(): Promise<void>;
+};
 
 /** By the names of `postgresql.conf`. */
 type Settings = Readonly<Record<string, string>>;
@@ -91,17 +102,51 @@ export async function startEmptyPostgres(settings: Settings): Promise<PostgresSe
     onLog: (line) => lines.push(String(line)),
     onError: (error) => lines.push(String(error)),
   });
-  const stop = async () => {
-    // The package waits for the exit of a process, also of one that is gone.
+  const running = () => {
     const { process: child } = server as unknown as { process?: ChildProcess };
-    if (child?.exitCode === null && child.signalCode === null) await server.stop();
+    return child?.exitCode === null && child.signalCode === null ? child : undefined;
+  };
+  const stop = async () => {
+    if (running()) await server.stop(); // the package waits for the exit of a process, also of one that is gone
     await rm(folder, { recursive: true, force: true });
   };
+  const kill = async () => {
+    const first = running();
+    if (!first?.pid) return;
+    const gone = once(first, 'exit');
+    const others = childrenOf(first.pid);
+    first.kill('SIGKILL');
+    for (const pid of others) {
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {} // it has noticed, and ended
+    }
+    await gone;
+  };
+  // Until the last of its processes is gone, its memory is in use.
+  const startAgain = () =>
+    until(
+      'PostgreSQL starts again',
+      () =>
+        server.start().then(
+          () => true,
+          () => false,
+        ),
+      () => lines.join(''),
+    );
   try {
     await server.initialise();
     await server.start();
-    const pid = Number.parseInt(await readFile(join(folder, 'postmaster.pid'), 'utf8'), 10);
-    return { url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, pid, stop };
+    const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
+    return {
+      url,
+      get pid() {
+        return running()?.pid ?? assert.fail('PostgreSQL does not run');
+      },
+      stop,
+      kill,
+      startAgain,
+    };
   } catch (error) {
     await stop();
     throw new Error(`PostgreSQL did not start:\n${lines.join('')}`, { cause: error });

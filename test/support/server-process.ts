@@ -91,6 +91,11 @@ export function cellsSetting(cells: CellSettings | undefined): Settings {
   };
 }
 
+/** For a process whose clock is ahead of that of the machine by some milliseconds. */
+export const withClockAhead = (by: number): Settings => ({
+  NODE_OPTIONS: `--import=data:text/javascript,{const%20now=Date.now;Date.now=()=>now()+${by}}`,
+});
+
 export type ServerProcess = {
   url: string;
   pid: number;

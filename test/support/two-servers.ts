@@ -16,26 +16,28 @@ const settings = {
   full_page_writes: 'off',
   shared_buffers: '32MB',
   autovacuum: 'off',
+  wal_retrieve_retry_interval: '100ms', // after the other one was away
 };
 
 /** A store on two servers, of which the second has the cells `c2` and `c3`. */
 export async function onTwoServers(
   t: TestContext,
   options: Options = {},
-): Promise<{ signet: Signet; second: PostgresServer }> {
+  start: typeof startSignet = startSignet,
+): Promise<{ signet: Signet; first: PostgresServer; second: PostgresServer }> {
   const [first, second] = await Promise.all([startEmptyPostgres(settings), startEmptyPostgres(settings)]);
   afterTest(t, async () => void (await Promise.all([first, second].map((server) => server.stop()))));
   const dataDir = await scratchFolder('cells');
   afterTest(t, () => rm(dataDir, { recursive: true, force: true }));
   const env = { ...options.env, SIGNET_CELLS: 'c0 c1 c2 c3', SIGNET_CELL_SERVERS: `b=${second.url}` };
-  const signet = await startSignet(t, { ...options, on: { url: first.url, dataDir, at: clockStart / 1000 }, env });
+  const signet = await start(t, { ...options, on: { url: first.url, dataDir, at: clockStart / 1000 }, env });
   const { config } = signet.deps;
   const now = () => signet.clock() / 1000;
   await addServer(config, 'b', now());
   for (const cell of ['c2', 'c3']) {
     await moveCellTo(config, cell, 'b', { now, monotonic: () => performance.now(), onProgress: () => {} });
   }
-  return { signet, second };
+  return { signet, first, second };
 }
 
 /** As a machine that answers nothing and closes no connection. @returns what ends it. */
