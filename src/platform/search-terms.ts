@@ -47,19 +47,19 @@ const cut = (term: string): string => [...term].slice(0, longestTerm).join('');
  * What a text is found by: each word, and each word from its second part on, where `. @ + - _` and the like divide parts:
  * `jean-luc.roy@example.com`, `luc.roy@example.com`, `roy@example.com` and so on.
  */
-export function termsOf(text: string): string[] {
+export function termsOf(text: string, max = maxTerms): string[] {
   const terms = wordsOf(text).flatMap((word) => {
     const parts = [...word.matchAll(/(?<![\p{L}\p{N}])[\p{L}\p{N}]/gu)].map(({ index }) => word.slice(index));
     return parts.length === 0 ? [word] : parts;
   });
-  return [...new Set(terms.slice(0, maxTerms).map(cut))];
+  return [...new Set(terms.slice(0, max).map(cut))];
 }
 
 /** For a short list in memory: whether a text has a term for each word of the query, which has one at least. */
 export function matcherOf(query: string): (text: string) => boolean {
   const ranges = rangesOf(query);
   return (text) => {
-    const terms = termsOf(text);
+    const terms = termsOf(text, Number.POSITIVE_INFINITY);
     return ranges.length > 0 && ranges.every(({ from }) => terms.some((term) => term.startsWith(from)));
   };
 }

@@ -33,6 +33,30 @@ testSignet('one search finds people, clients and pages of the console', async ({
   assert.doesNotMatch((await user.browser.get('/account')).text, /id="jump"/);
 });
 
+testSignet('a setting is found by its name and by what it is for, with its value and its place', async ({ signet }) => {
+  const admin = await signet.signedInUser({ role: 'admin' });
+  const find = async (q: string, locale = 'en') =>
+    (await admin.browser.get(`/admin/search?${new URLSearchParams({ q, ui_locales: locale })}`)).text;
+  const signUp = '/admin/settings#SIGNET_SIGN_UP';
+  assert.ok(linksIn(await find('sign_up')).includes(signUp));
+  assert.ok(linksIn(await find('SIGNET_SIGN_UP')).includes(signUp));
+  const byWords = await find('create accounts');
+  assert.ok(linksIn(byWords).includes(signUp));
+  assert.match(byWords, /<bdi>on<\/bdi> \(Default\)/);
+  assert.match(byWords, sentence('admin.settings.where'));
+  assert.ok(linksIn(await find('selbst Konto', 'de')).includes(signUp), 'in the language of the reader');
+  const limits = await find('signet_limit');
+  assert.equal(linksIn(limits).filter((path) => path.startsWith('/admin/settings#SIGNET_LIMIT_')).length, 5);
+  assert.match(limits, /id="search-settings" href="\/admin\/settings"/, 'there are more');
+  const { text: page } = await admin.browser.get('/admin/settings');
+  for (const link of linksIn(limits).filter((path) => path.includes('#')))
+    assert.match(page, new RegExp(`id="${link.split('#')[1]}"`), link);
+  assert.doesNotMatch(await find('create accounts xyzzy'), /SIGNET_SIGN_UP/);
+  const support = await signet.signedInUser({ role: 'support' });
+  const { text } = await support.browser.get('/admin/search?q=sign_up');
+  assert.doesNotMatch(text, /SIGNET_SIGN_UP/, 'a role that may not read settings');
+});
+
 testSignet('a search lists a few of each kind, and where the others are', { env }, async ({ signet }) => {
   const admin = await signet.signedInUser({ role: 'admin', name: 'Olivia' });
   const owner = await signet.signedInUser({ name: 'Ada' });

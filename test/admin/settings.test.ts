@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readSettings } from '../../src/admin/settings/read-settings.ts';
+import { settingText } from '../../src/admin/settings/setting-text.ts';
 import { readConfig, settings } from '../../src/app/config.ts';
+import { consoleLocales } from '../../src/platform/i18n/translate.ts';
 import { startFederatedSignet } from '../support/federated-signet.ts';
 import { openMailbox } from '../support/mailbox.ts';
-import { sentence } from '../support/messages.ts';
+import { message, sentence } from '../support/messages.ts';
 import { assertRefused } from '../support/relying-party.ts';
 import { startSignet } from '../support/signet.ts';
 
@@ -13,6 +15,10 @@ const all = (config: Parameters<typeof readSettings>[0]) => readSettings(config)
 test('the settings page names every setting, its value and where it comes from', () => {
   const names = all(readConfig({})).map(({ name }) => name);
   assert.deepEqual(names.toSorted(), settings.toSorted());
+  const provider = { SIGNET_PROVIDER_ACME_ISSUER: 'https://idp.acme.test', SIGNET_PROVIDER_ACME_CLIENT_ID: 'acme' };
+  const withProvider = readConfig({ ...provider, SIGNET_PROVIDER_ACME_CLIENT_SECRET: 'secret' });
+  for (const { name } of all(withProvider))
+    for (const locale of consoleLocales) assert.ok(message(settingText(name), {}, locale), `${locale}: ${name}`);
   const environment = { SIGNET_PORT: '4000', SIGNET_NAME: 'Acme', SIGNET_SIGN_UP: '' };
   const listed = all(readConfig(environment, { SIGNET_NAME: 'Acme', SIGNET_PORT: '5000' }));
   const find = (wanted: string) => listed.find(({ name }) => name === wanted);

@@ -5,12 +5,13 @@ import { findClients } from '../../clients/find-clients.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import { pagesNamed } from './find-pages.ts';
+import { settingsNamed } from './find-settings.ts';
 import { searchPage } from './page.ts';
 
 /** Of each kind: their own pages list all. */
 const maxFound = 5;
 
-/** One search over people, clients and pages. */
+/** One search over people, clients, settings and pages. */
 export async function searchPageRoutes(app: FastifyInstance, deps: Deps) {
   const pages = pagesFor(app, deps, administratorPage);
 
@@ -22,6 +23,7 @@ export async function searchPageRoutes(app: FastifyInstance, deps: Deps) {
       view.may('users:read') ? findUsers(deps, { query, limit: maxFound }) : undefined,
       view.may('clients:read') ? findClients(deps, { query, listing: 'all', limit: maxFound }) : undefined,
     ]);
-    return searchPage(view, { query, pages: named, people, clients });
+    const settings = view.may('settings:read') ? settingsNamed(view, deps, query, maxFound) : undefined;
+    return searchPage(view, { query, pages: named, people, clients, settings });
   });
 }

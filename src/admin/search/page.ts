@@ -7,8 +7,11 @@ import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { statusBadge } from '../clients/list-page.ts';
 import { adminTab, clientPath } from '../components.ts';
+import { shownValue } from '../settings/page.ts';
+import { settingText } from '../settings/setting-text.ts';
 import { userBadges } from '../users/list-page.ts';
 import type { pagesNamed } from './find-pages.ts';
+import type { settingsNamed } from './find-settings.ts';
 
 type Found = {
   /** Empty: nothing was looked for, and all pages are listed. */
@@ -16,12 +19,14 @@ type Found = {
   pages: ReturnType<typeof pagesNamed>;
   people?: Awaited<ReturnType<typeof findUsers>>;
   clients?: Awaited<ReturnType<typeof findClients>>;
+  settings?: ReturnType<typeof settingsNamed> | undefined;
 };
 
-export function searchPage(view: View, { query, pages, people, clients }: Found): Page {
+export function searchPage(view: View, { query, pages, people, clients, settings }: Found): Page {
   const typed = html`<q>${untrusted(query, 254)}</q>`;
   const hasMore = people?.next !== undefined || clients?.next !== undefined;
-  const isEmpty = pages.length === 0 && !hasMore && !people?.users.length && !clients?.clients.length;
+  const isEmpty =
+    ![pages, people?.users, clients?.clients, settings?.settings].some((found) => found?.length) && !hasMore;
   return {
     title: view.plain('admin.search.title'),
     tab: adminTab('admin'),
@@ -35,7 +40,7 @@ ${people && peopleFound(view, query, people)}${clients && clientsFound(view, que
     pages.map(({ path, label }) => html`<li><div><a href="${path}">${view.t(label)}</a></div></li>\n`),
   )
 }
-${query !== '' && view.may('audit:read') && html`<p><a href="${pathWith('/admin/audit', { who: query })}" id="search-audit">${view.t('admin.search.audit', { query: typed })}</a></p>`}`,
+${settings && settingsFound(view, settings)}${query !== '' && view.may('audit:read') && html`<p><a href="${pathWith('/admin/audit', { who: query })}" id="search-audit">${view.t('admin.search.audit', { query: typed })}</a></p>`}`,
   };
 }
 
@@ -64,6 +69,19 @@ function clientsFound(view: View, query: string, { clients, next, complete }: No
 `,
   );
   return section(view, 'admin.tab.clients', items, rest(view, query, { area: 'clients', next, complete }));
+}
+
+function settingsFound(view: View, { settings, hasMore }: NonNullable<Found['settings']>) {
+  const items = settings.map(
+    (setting) => html`<li><div>
+<h3><a href="/admin/settings#${setting.name}"><code>${setting.name}</code></a></h3>
+<p>${view.t(settingText(setting.name))}</p>
+<p>${shownValue(view, setting)} (${view.t(`admin.settings.source.${setting.source}`)})</p></div></li>
+`,
+  );
+  const what = html`<p class="soft">${view.t('admin.settings.where')}</p>`;
+  const more = hasMore && moreLink('search-settings', '/admin/settings', view.t('admin.search.all_settings'));
+  return section(view, 'admin.settings.title', items, items.length > 0 && html`${what}${more}`);
 }
 
 type Rest = { area: 'users' | 'clients'; next: string | undefined; complete: boolean };

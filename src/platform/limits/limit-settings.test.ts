@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { refused } from '../../../test/support/refused-setting.ts';
 import { readConfig, settings } from '../../app/config.ts';
+import { type MessageKey, translatePlain } from '../i18n/translate.ts';
 import { limitSettings } from './limit-settings.ts';
 
 test('every limit is a whole number within its bounds, and nothing else', () => {
@@ -30,7 +31,8 @@ test('DO-01: docs/configuration.md has every setting, each once', () => {
 });
 
 test('DO-01: docs/configuration.md says of every limit its default, bounds and description', () => {
-  for (const { name, default: fallback, min, max, description } of limitSettings) {
+  for (const { name, default: fallback, min, max } of limitSettings) {
+    const description = translatePlain('en', { key: `admin.setting.${name}` as MessageKey });
     const row = documented.find(([, first]) => first === `\`${name}\``);
     assert.deepEqual(row?.slice(2, 5), [`\`${fallback}\``, `${min} to ${max}`, description], name);
   }
