@@ -85,14 +85,14 @@ export function doneNotice<const Area extends string>(
 
 type SearchArea = 'users' | 'clients' | 'groups' | 'users.sessions' | 'users.grants';
 
-/** Searches a list, at its path. @param field the id of its input; a page may have several. */
+/** Searches a list, at its path. @param field the id of its input; a page may have several. @param fields what stays as it is. */
 export const searchForm = (
   view: View,
   area: SearchArea,
   query: string,
-  { path = `/admin/${area}`, field = 'q' } = {},
+  { path = `/admin/${area}`, field = 'q', fields }: { path?: string; field?: string; fields?: Renderable } = {},
 ) => html`<form method="get" action="${path}" role="search" aria-label="${view.plain(`admin.${area}.find`)}">
-<label for="${field}">${view.t(`admin.${area}.find`)}</label>
+${fields}<label for="${field}">${view.t(`admin.${area}.find`)}</label>
 <input id="${field}" name="q" type="search" maxlength="254" autocomplete="off" value="${query}" aria-describedby="${field}-hint">
 <p class="hint" id="${field}-hint">${view.t(`admin.${area}.find.hint`)}</p>
 <button type="submit" class="quiet" id="${area.split('.').at(-1)}-find">${view.t('admin.users.find.submit')}</button>

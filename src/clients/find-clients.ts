@@ -111,7 +111,7 @@ function placeOf(cursor: Cursor): SearchPlace {
 }
 
 /** Larger numbers are all alike, so that counting takes the same time in any store. */
-export const countedAtMost = 100;
+export const countedAtMost = 1000;
 
 /** How many clients each listing has; any number above {@link countedAtMost} for more. */
 export async function countListings({ db }: ReadDeps): Promise<Readonly<Record<ClientListing, number>>> {

@@ -1,9 +1,16 @@
 import type { Parameters } from '../platform/http/parameters.ts';
 import { hidden } from '../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../platform/pages/html.ts';
-import { badge, emptyList, exactTime, itemsOr, pager } from '../platform/pages/lists.ts';
+import { badge, counted, emptyList, exactTime, itemsOr, pager } from '../platform/pages/lists.ts';
 import type { View } from '../platform/pages/view.ts';
-import { type DeliveryPage, type DeliveryState, deliveryStates, type ListedDelivery } from './queue.ts';
+import {
+  type DeliveryCounts,
+  type DeliveryPage,
+  type DeliveryState,
+  deliveriesCountedAtMost,
+  deliveryStates,
+  type ListedDelivery,
+} from './queue.ts';
 
 /** How a page shows the deliveries of one kind. */
 export type DeliveryLook<Delivery extends ListedDelivery> = {
@@ -50,6 +57,8 @@ export const nextAttempt = (
     ? html` · ${view.t('deliveries.kept')}`
     : attempts > 0 && html` · ${view.t('deliveries.next', { when: view.until(next_attempt_at) })}`);
 
+const sumOf = ({ waiting, delivered, dead }: DeliveryCounts): number => waiting + delivered + dead;
+
 /** @param state undefined: all. */
 export const stateName = (view: View, state: DeliveryState | undefined): Html =>
   view.t(state === undefined ? 'deliveries.all' : `deliveries.state.${state}`);
@@ -57,6 +66,7 @@ export const stateName = (view: View, state: DeliveryState | undefined): Html =>
 type ListLook<Delivery extends ListedDelivery> = DeliveryLook<Delivery> & {
   /** A page of the list. */
   pathTo(query: { state?: DeliveryState } & Parameters): string;
+  counts: DeliveryCounts;
   /** Shown before the first delivery. */
   none: Html;
 };
@@ -66,13 +76,13 @@ export const deliveryList = <Delivery extends ListedDelivery>(
   view: View,
   { deliveries, next }: DeliveryPage<Delivery>,
   state: DeliveryState | undefined,
-  { pathTo, none, ...look }: ListLook<Delivery>,
+  { pathTo, counts, none, ...look }: ListLook<Delivery>,
 ): Html =>
   deliveries.length === 0 && state === undefined
     ? emptyList(none)
     : html`<p class="actions">${[undefined, ...deliveryStates].map(
         (one) =>
-          html`<a href="${pathTo({ state: one })}"${one === state && html` aria-current="true"`}>${stateName(view, one)}</a>\n`,
+          html`<a href="${pathTo({ state: one })}"${one === state && html` aria-current="true"`}>${stateName(view, one)} (${counted(view, one === undefined ? sumOf(counts) : counts[one], deliveriesCountedAtMost)})</a>\n`,
       )}</p>
 ${itemsOr(deliveryItems(view, deliveries, look), view.t('deliveries.none_such'))}
 ${pager(view, { id: 'deliveries-older', next, label: view.t('deliveries.older'), pathTo: (at) => pathTo({ state, ...at }) })}`;

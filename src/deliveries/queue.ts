@@ -1,5 +1,5 @@
 import type { Db, Part } from '../platform/db/db.ts';
-import { compareText, mergeAll, sumOfAll } from '../platform/db/parts.ts';
+import { askAll, compareText, mergeAll, sumOfAll } from '../platform/db/parts.ts';
 import { isBeyondPauses } from '../platform/db/planned.ts';
 import { type Fields, id, integer, nullable, type RowSchema, row, text, type ValuesOf } from '../platform/db/rows.ts';
 import { cutPage, decodeCursor, inOneSlice, maxCounted } from '../platform/db/slices.ts';
@@ -50,6 +50,12 @@ const state = sql`case when next_attempt_at is not null then 'waiting' when dead
 export const isInState = (wanted: DeliveryState): Sql => sql`${state} = ${wanted}`;
 
 const Backlog = row('a queue of deliveries', { waiting: integer });
+
+const Counts = row('deliveries of a receiver', { waiting: integer, delivered: integer, dead: integer });
+
+/** Larger numbers are all alike: one more than this. */
+export const deliveriesCountedAtMost = 1000;
+export type DeliveryCounts = Readonly<Record<DeliveryState, number>>;
 
 const newestFirst = (one: QueuedDelivery, other: QueuedDelivery): number =>
   other.created_at - one.created_at || compareText(other.delivery_id, one.delivery_id);
@@ -112,6 +118,18 @@ export function deliveryQueue<Columns extends DeliveryFields & Fields>(
       const found = await mergeAll(db, (part) => part.all(Delivery, statement), newestFirst, limit + 1);
       const cut = cutPage(found, limit, ({ created_at: at, delivery_id }) => ({ at, id: delivery_id }));
       return { deliveries: cut.rows.map((one) => ({ ...one, state: stateOf(one) })), next: cut.next ?? null };
+    },
+
+    /** How many of a receiver are in each state, up to one more than {@link deliveriesCountedAtMost}. */
+    async counts(db: Db, receiver_id: string): Promise<DeliveryCounts> {
+      const most = deliveriesCountedAtMost + 1;
+      const count = (wanted: DeliveryState) =>
+        sql`(select count(*) from (select 1 as one from ${table}
+              where ${isOf(receiver_id)} and ${isInState(wanted)} limit ${most}) as few) as ${raw(wanted)}`;
+      const statement = sql`select ${count('waiting')}, ${count('delivered')}, ${count('dead')}`;
+      const found = await askAll(db, (part) => part.get(Counts, statement));
+      const sum = (wanted: DeliveryState) => found.reduce((all, one) => all + (one?.[wanted] ?? 0), 0);
+      return { waiting: sum('waiting'), delivered: sum('delivered'), dead: sum('dead') };
     },
 
     /** How many wait, also for another attempt, up to {@link maxCounted}. */

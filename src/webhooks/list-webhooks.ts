@@ -56,6 +56,9 @@ export async function findDeliveries({ db }: ReadDeps, webhook_id: string, searc
   };
 }
 
+/** How many are in each state. */
+export const countDeliveries = ({ db }: ReadDeps, webhook_id: string) => webhookDeliveries.counts(db, webhook_id);
+
 /** With its payload, and the beginning of the answer to the latest attempt. @throws {RequestError} `not_found`. */
 export async function findDelivery({ db }: ReadDeps, webhook_id: string, delivery_id: string) {
   const delivery = await findInAll(db, (part) => webhookDeliveries.find(part, webhook_id, delivery_id));

@@ -190,6 +190,22 @@ const clientsOfOldVersion = (signet: Signet, like: string, count: number, values
   );
 };
 
+testSignet('filters of clients say how many each has, up to a thousand', { env }, async ({ signet }) => {
+  const root = await administratorOf(signet);
+  const { client_id } = await signet.registerClient({ name: 'First melon' });
+  await signet.registerClient({ approved: false });
+  const counts = async () => {
+    const { text } = await root.browser.get('/admin/clients?state=all');
+    const filters = /<nav aria-label="[^"]*"><p class="actions">(.*?)<\/nav>/s.exec(text.split('id="q-hint"')[1]!)![1]!;
+    return [...filters.matchAll(/\(([^)]+)\)/g)].map(([, count]) => count);
+  };
+  assert.deepEqual(await counts(), ['1', '0', '1', '0', '0', '2']);
+  await clientsOfOldVersion(signet, client_id, 998, `'cl_' || i, 'Melon ' || i, null`);
+  assert.deepEqual(await counts(), ['1', '0', '999', '0', '0', '1,000']);
+  await clientsOfOldVersion(signet, client_id, 2, `'cl_x' || i, 'Melon ' || i, null`);
+  assert.deepEqual(await counts(), ['1', '0', '1,000+', '0', '0', '1,000+']);
+});
+
 testSignet(
   'clients of an earlier version are found by id at once, and by words after a job',
   { env },

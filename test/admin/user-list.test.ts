@@ -80,6 +80,15 @@ testSignet(
       assert.equal((await admin.browser.get(`/v1/admin/users?${query}`)).status, 400, query);
     }
     const { text } = await admin.browser.get('/admin/users?filter=disabled');
+    const both = (await admin.browser.get('/admin/users?filter=disabled&q=zed')).text;
+    assert.ok(both.includes(user.user_id), 'a search within a filter');
+    assert.match(both, /<input type="hidden" name="filter" value="disabled">/, 'stays when one searches anew');
+    assert.match(both, /id="users-clear"/);
+    assert.match(both, /href="\/admin\/users\?q=zed&amp;filter=stale"/);
+    const other = (await admin.browser.get('/admin/users?filter=administrators&q=zed')).text;
+    assert.ok(!other.includes(user.user_id), 'no other users');
+    const address = encodeURIComponent(user.email.slice(0, user.email.indexOf('@') + 3));
+    assert.ok((await admin.browser.get(`/admin/users?q=${address}`)).text.includes(user.user_id), 'by how it begins');
     assert.match(text, pattern`aria-current="page">${sentence('admin.users.filter.disabled')}`);
     assert.match(
       text,

@@ -7,7 +7,7 @@ import type { ListedClient } from '../../clients/read-review.ts';
 import type { Risk } from '../../clients/risk-signals.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { type Html, html, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
-import { badge, emptyList, pager, pathWith, type Tone } from '../../platform/pages/lists.ts';
+import { badge, counted, emptyList, pager, pathWith, type Tone } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { clientInitials } from '../../platform/text.ts';
@@ -56,7 +56,7 @@ ${searchForm(view, 'clients', q)}
       .filter((one) => one !== 'outside' || counts.outside > 0 || filter === one)
       .map(
         (one) =>
-          html`<a href="${pathWith(path, { state: one })}"${q === '' && one === filter && html` aria-current="page"`}>${view.t(`admin.clients.filter.${one}`)} (${counted(counts[one])})</a>\n`,
+          html`<a href="${pathWith(path, { state: one })}"${q === '' && one === filter && html` aria-current="page"`}>${view.t(`admin.clients.filter.${one}`)} (${counted(view, counts[one], countedAtMost)})</a>\n`,
       )}</p></nav>
 ${!complete && html`<p class="advice" id="clients-incomplete">${view.t('admin.clients.find.incomplete')}</p>`}
 ${
@@ -71,8 +71,6 @@ ${q === '' && html`<p class="actions"><a href="${pathWith(`${path}/export`, { st
 }
 
 const path = '/admin/clients';
-
-const counted = (count: number) => (count > countedAtMost ? `${countedAtMost}+` : count);
 
 const clearSearch = (view: View) =>
   html`<a href="${path}" id="clients-clear">${view.t('admin.clients.find.clear')}</a>`;

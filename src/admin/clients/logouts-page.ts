@@ -1,6 +1,6 @@
 import type { Client } from '../../clients/client.ts';
 import { deliveryList, stateName } from '../../deliveries/page.ts';
-import type { DeliveryState } from '../../deliveries/queue.ts';
+import type { DeliveryCounts, DeliveryState } from '../../deliveries/queue.ts';
 import type { LogoutPage } from '../../oauth/logout/deliveries.ts';
 import { notice } from '../../platform/pages/form.ts';
 import { html, untrusted } from '../../platform/pages/html.ts';
@@ -15,7 +15,12 @@ import { adminTab, clientPath, type Shown } from '../components.ts';
 export function logoutsPage(
   view: View,
   client: Client,
-  { state, found, names }: { state: DeliveryState | undefined; found: LogoutPage; names: Names },
+  {
+    state,
+    found,
+    counts,
+    names,
+  }: { state: DeliveryState | undefined; found: LogoutPage; counts: DeliveryCounts; names: Names },
   shown: Shown,
 ): Page {
   const path = clientPath(client);
@@ -30,6 +35,7 @@ ${shown.problem}${shown.query?.done === 'resent' && notice(view.t('logouts.resen
 ${deliveryList(view, found, state, {
   title: ({ sub }) => entityName(view, names, sub),
   resend: view.may('clients:write') ? `${path}/logout-deliveries/retry` : undefined,
+  counts,
   pathTo: (query) => pathWith(`${path}/logout-deliveries`, query),
   none: view.t('admin.clients.logouts.none'),
 })}`,

@@ -12,7 +12,7 @@ import { clientCharts } from '../../developer/activity/charts.ts';
 import { namesOfGroups } from '../../groups/find-groups.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { readUsage } from '../../oauth/grants/grants.ts';
-import { findLogoutDeliveries } from '../../oauth/logout/deliveries.ts';
+import { countLogoutDeliveries, findLogoutDeliveries } from '../../oauth/logout/deliveries.ts';
 import { lastSignInOf } from '../../oauth/statements.ts';
 import { now } from '../../platform/clock.ts';
 import { csvName, csvType } from '../../platform/csv.ts';
@@ -129,13 +129,16 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
     const client = await findAnyClient(deps, client_id);
     const { query = {} } = shown;
     const state = readChoice(query, 'state', deliveryStates);
-    const found = await findLogoutDeliveries(deps, client_id, { state, after: query.after });
+    const [found, counts] = await Promise.all([
+      findLogoutDeliveries(deps, client_id, { state, after: query.after }),
+      countLogoutDeliveries(deps, client_id),
+    ]);
     const names = await namesIn(
       deps,
       [],
       found.deliveries.map(({ sub }) => sub),
     );
-    return logoutsPage(view, client, { state, found, names }, shown);
+    return logoutsPage(view, client, { state, found, counts, names }, shown);
   }
 
   async function redraw({ view, administrator_id, client_id }: ClientContext, shown: Shown) {

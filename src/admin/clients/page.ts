@@ -13,7 +13,7 @@ import type { ClientUsage } from '../../oauth/grants/grants.ts';
 import { isMessageKey } from '../../platform/i18n/translate.ts';
 import { copyScripts } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
-import { pathWith } from '../../platform/pages/lists.ts';
+import { counted, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { clientInitials, visibleText } from '../../platform/text.ts';
@@ -95,7 +95,7 @@ const quoted = (words: string): Html => html`<q>${untrusted(words, 500)}</q>`;
 const nextLink = (view: View, { client, more }: NonNullable<ClientView['next']>): Html =>
   html`<p class="actions"><a class="button" id="client-next" href="${clientPath(client)}">${view.t('admin.clients.next', { client: untrusted(client.name) })}</a>${
     more > 0 &&
-    html` <span class="soft">${view.t('admin.clients.next.more', { more: more > countedAtMost ? `${countedAtMost}+` : more })}</span>`
+    html` <span class="soft">${view.t('admin.clients.next.more', { more: counted(view, more, countedAtMost) })}</span>`
   }</p>`;
 
 /** What an owner would do. */

@@ -2,12 +2,11 @@ import { type User, type UserCounts, type UserFilter, userFilters, userOrders } 
 import { countedUsersAtMost, type UserSearch } from '../../accounts/users.ts';
 import type { Provider } from '../../authentication/credentials/providers.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
-import { numberFormat } from '../../platform/i18n/formats.ts';
 import type { MessageKey } from '../../platform/i18n/translate.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { type Html, html, type Renderable, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
 import { personInitials } from '../../platform/pages/initials.ts';
-import { badge, emptyList, pager, pathWith } from '../../platform/pages/lists.ts';
+import { badge, counted, emptyList, pager, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
@@ -18,10 +17,10 @@ import type { ListedUser, UserPage } from './read-user.ts';
 
 const path = '/admin/users';
 
-/** A search covers all users, so a filter that came with it is dropped. What is not known counts as left out. */
+/** What is not known counts as left out. What a search has found, and a filter, have orders of their own. */
 export function searchOf({ q = '', filter, order, after }: Parameters): UserSearch {
-  if (q.trim() !== '') return { query: q, after };
   const narrowed = userFilters.find((one) => one === filter);
+  if (q.trim() !== '') return { query: q, filter: narrowed, after };
   return { filter: narrowed, order: narrowed ? undefined : userOrders.find((one) => one === order), after };
 }
 
@@ -38,11 +37,13 @@ export function usersPage(view: View, { search, query: { done, all, after, trail
   const { users, next, complete, providers, counts } = found;
   const link = (to: Parameters, key: MessageKey, isCurrent: boolean, count?: number) =>
     html`<a href="${pathWith(path, to)}"${isCurrent && html` aria-current="page"`}>${view.t(key)}${
-      count !== undefined && html` (${counted(view, count)})`
+      count !== undefined && html` (${counted(view, count, countedUsersAtMost)})`
     }</a>\n`;
+  /** Of all users: how many of them a search finds is not counted. */
+  const countOf = (one: keyof UserCounts) => (q === undefined ? counts[one] : undefined);
   const filters = [
-    link({}, 'admin.users.filter.all', filter === undefined, counts.all),
-    ...userFilters.map((one) => link({ filter: one }, `admin.users.filter.${one}`, one === filter, counts[one])),
+    link({ q }, 'admin.users.filter.all', filter === undefined, countOf('all')),
+    ...userFilters.map((one) => link({ q, filter: one }, `admin.users.filter.${one}`, one === filter, countOf(one))),
   ];
   const orders = userOrders.map((one) =>
     link({ order: one === 'newest' ? undefined : one }, `admin.users.order.${one}`, one === order),
@@ -53,15 +54,15 @@ export function usersPage(view: View, { search, query: { done, all, after, trail
     content: html`<h1>${view.t('admin.users.title')}</h1>
 ${doneNotice(view, { query: { done } }, 'users', ['deleted'])}
 ${view.may('users:write') && html`<p class="actions"><a class="button" href="${path}/invite" id="users-invite">${view.t('admin.users.invite')}</a></p>`}
-${searchForm(view, 'users', q ?? '')}
+${searchForm(view, 'users', q ?? '', { fields: hidden('filter', filter) })}
 ${!complete && html`<p class="advice" id="users-incomplete">${view.t('admin.users.find.incomplete')}</p>`}
 ${
-  q !== undefined
-    ? html`<p class="actions"><a href="${path}" id="users-clear">${view.t('admin.users.find.clear')}</a></p>`
-    : html`<nav aria-label="${view.t('admin.users.filter')}"><p class="actions">${filters}</p></nav>
-${filter !== undefined && html`<p class="soft">${view.t(`admin.users.filter.${filter}.what`)}</p>`}
-${filter === undefined && html`<p class="actions">${view.t('admin.users.order')} ${orders}</p>`}`
+  q !== undefined &&
+  html`<p class="actions"><a href="${pathWith(path, { filter })}" id="users-clear">${view.t('admin.users.find.clear')}</a></p>`
 }
+<nav aria-label="${view.t('admin.users.filter')}"><p class="actions">${filters}</p></nav>
+${filter !== undefined && html`<p class="soft">${view.t(`admin.users.filter.${filter}.what`)}</p>`}
+${filter === undefined && q === undefined && html`<p class="actions">${view.t('admin.users.order')} ${orders}</p>`}
 ${
   users.length === 0
     ? emptyList(view.t(next === undefined ? 'admin.users.none' : 'admin.users.none.here'))
@@ -156,11 +157,6 @@ function factorsInWords(view: View, { factors }: ListedUser, providers: readonly
   if (words.length === 0) return view.t('admin.none');
   return html`${words.map((word, place) => html`${place > 0 && ', '}${word}`)}`;
 }
-
-const counted = (view: View, count: number): string =>
-  count > countedUsersAtMost
-    ? view.plain('admin.users.more_than', { count: countedUsersAtMost })
-    : numberFormat(view.region).format(count);
 
 /** What deserves a look. */
 export const userBadges = (view: View, user: User): readonly (Html | false)[] => [

@@ -1,5 +1,5 @@
 import { type DeliveryLook, deliveryList, nextAttempt, stateName, tones } from '../../deliveries/page.ts';
-import type { DeliveryState } from '../../deliveries/queue.ts';
+import type { DeliveryCounts, DeliveryState } from '../../deliveries/queue.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
@@ -22,6 +22,7 @@ export const deliveriesPage = (
   webhook: Webhook,
   state: DeliveryState | undefined,
   found: WebhookDeliveries,
+  counts: DeliveryCounts,
 ): Page => ({
   title: view.plain('deliveries.all'),
   tab: webhooksTab,
@@ -30,6 +31,7 @@ export const deliveriesPage = (
 <h2 class="state">${stateName(view, state)}</h2>
 ${deliveryList(view, found, state, {
   ...lookOf(view, webhook),
+  counts,
   pathTo: (query) => deliveriesPath(webhook, query),
   none: view.t('admin.webhooks.deliveries.none'),
 })}`,

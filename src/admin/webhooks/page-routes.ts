@@ -6,6 +6,7 @@ import { readChoice } from '../../platform/http/parameters.ts';
 import { doneOrUnchanged } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import {
+  countDeliveries,
   findDeliveries,
   findDelivery,
   requireWebhook,
@@ -54,7 +55,11 @@ export async function webhookPageRoutes(app: FastifyInstance, deps: Deps) {
   pages.show(`${one}/deliveries`, async ({ view, webhook_id, query }) => {
     const webhook = await requireWebhook(deps, webhook_id);
     const state = readChoice(query, 'state', deliveryStates);
-    return deliveriesPage(view, webhook, state, await findDeliveries(deps, webhook_id, { state, after: query.after }));
+    const [found, counts] = await Promise.all([
+      findDeliveries(deps, webhook_id, { state, after: query.after }),
+      countDeliveries(deps, webhook_id),
+    ]);
+    return deliveriesPage(view, webhook, state, found, counts);
   });
 
   const redraw = async ({ view, webhook_id }: { view: View; webhook_id: string }, shown: Shown) =>

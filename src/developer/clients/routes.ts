@@ -4,7 +4,7 @@ import { deleteClient } from '../../clients/delete-client.ts';
 import { findOwnClient, listOwnClients } from '../../clients/find-clients.ts';
 import { deliveryStates } from '../../deliveries/queue.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { findLogoutDeliveries } from '../../oauth/logout/deliveries.ts';
+import { countLogoutDeliveries, findLogoutDeliveries } from '../../oauth/logout/deliveries.ts';
 import { type Parameters, readChoice } from '../../platform/http/parameters.ts';
 import { notice } from '../../platform/pages/form.ts';
 import type { Html } from '../../platform/pages/html.ts';
@@ -56,13 +56,14 @@ export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
     const { view } = context;
     const client = await clientOf(context);
     const state = readChoice(query, 'state', deliveryStates);
-    const [activity, statistics, found] = await Promise.all([
+    const [activity, statistics, found, counts] = await Promise.all([
       clientActivity(deps, client),
       readClientStatistics(deps, client, readPeriod(query)),
       findLogoutDeliveries(deps, client.client_id, { state, after: query.after }),
+      countLogoutDeliveries(deps, client.client_id),
     ]);
     const outcome = problem || (query.done === 'resent' && notice(view.t('logouts.resent')));
-    const logouts = logoutSection(view, client, found, state);
+    const logouts = logoutSection(view, client, { found, counts, state });
     return activityPage(view, client, activity, {
       issuer: deps.config.baseUrl,
       charts: clientCharts(view, `/developer/clients/${client.client_id}/activity`, statistics),

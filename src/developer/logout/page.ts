@@ -1,6 +1,6 @@
 import type { Client } from '../../clients/client.ts';
 import { deliveryList } from '../../deliveries/page.ts';
-import type { DeliveryState } from '../../deliveries/queue.ts';
+import type { DeliveryCounts, DeliveryState } from '../../deliveries/queue.ts';
 import type { LogoutPage } from '../../oauth/logout/deliveries.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import { pathWith } from '../../platform/pages/lists.ts';
@@ -11,8 +11,7 @@ import { clientPath } from '../navigation.ts';
 export function logoutSection(
   view: View,
   client: Client,
-  found: LogoutPage,
-  state: DeliveryState | undefined,
+  { found, counts, state }: { found: LogoutPage; counts: DeliveryCounts; state: DeliveryState | undefined },
 ): Html | false {
   const wasNotified = found.deliveries.length > 0 || state !== undefined;
   if (client.backchannel_logout_uri === null && !wasNotified) return false;
@@ -22,6 +21,7 @@ export function logoutSection(
 ${deliveryList(view, found, state, {
   title: ({ sub }) => html`${view.t('developer.user')}: <code>${sub}</code>`,
   resend: `${path}/logout-deliveries/retry`,
+  counts,
   pathTo: (query) => `${pathWith(`${path}/activity`, query)}#logouts`,
   none: view.t('developer.logout.none'),
 })}`;

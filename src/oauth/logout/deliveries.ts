@@ -26,6 +26,10 @@ export async function findLogoutDeliveries(
   };
 }
 
+/** How many are in each state. */
+export const countLogoutDeliveries = ({ db }: Pick<StoreDeps, 'db'>, client_id: ClientId) =>
+  logoutDeliveries.counts(db, client_id);
+
 /**
  * Sends a dead one once more.
  * @throws {RequestError} `not_found`; `invalid_state` if it is not dead, or the client has no URI that it could be sent to.

@@ -1,4 +1,5 @@
 import type { Parameters } from '../http/parameters.ts';
+import { numberFormat } from '../i18n/formats.ts';
 import { type Html, html } from './html.ts';
 import type { View } from './view.ts';
 
@@ -15,6 +16,10 @@ export function pathWith(path: string, query: Parameters): string {
   const given = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]));
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
 }
+
+/** A number that was counted up to one more than `most`, so that it costs the same in any store: `1,000+` for all above. */
+export const counted = (view: View, count: number, most: number): string =>
+  `${numberFormat(view.region).format(Math.min(count, most))}${count > most ? '+' : ''}`;
 
 /** What an empty list is for, and where to go from there. */
 export const emptyList = (text: Html, next?: { path: string; label: Html }): Html =>
