@@ -176,7 +176,7 @@ export async function openLane(url: string, options: LaneOptions, events: LaneEv
     run: async (statement: BoundStatement, by: Preparation = 'shared'): Promise<BatchResult> =>
       toResult(await sendLast(prepared(statement, by))),
     /** A step by itself: a statement that is its own transaction. */
-    commitOne: (step: Step, by: Preparation): Promise<Committed> => sendOne(sendLast, step, by),
+    commitOne: (step: Step, by: Preparation = 'shared'): Promise<Committed> => sendOne(sendLast, step, by),
     /** `begin`, the steps and `commit` in one round trip. */
     commit: (steps: readonly Step[]): Promise<Committed> => sendTransaction(send, sendLast, steps),
     /** Says goodbye after the last reply. */
