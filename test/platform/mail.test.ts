@@ -227,7 +227,7 @@ test('a mail that was queued before mail had a key of its own is sent', async (t
   await mailbox.next('old@example.com');
 });
 
-test('a mail is plain text with one recipient, and looks the same at each attempt', async (t) => {
+test('a mail has one recipient, and looks the same at each attempt', async (t) => {
   const signet = await startSignet(t, {
     mail: true,
     env: {
@@ -240,7 +240,6 @@ test('a mail is plain text with one recipient, and looks the same at each attemp
   await ask(signet, email);
   const { headers, subject, text } = await mailbox.next(email);
   assert.match(subject, /Ünity/);
-  assert.match(headers, /^Content-Type: text\/plain; charset=utf-8$/im);
   assert.match(headers, /^Auto-Submitted: auto-generated$/im);
   assert.match(headers, /^Date: Fri, 15 Jan 2027 08:00:00 \+0000$/im);
   assert.match(headers, /^Message-ID: <mail_[\w-]{22}@id\.example>$/im);
@@ -263,7 +262,9 @@ test('nothing that a mail carries becomes a header or another recipient', async 
     subject: 'Hello\r\nBcc: evil@example.com\r\n\u2028x',
     text: 'Text\r\n.\r\nBcc: evil@example.com',
   };
-  const { message, envelope } = await nowhere.sendMail(messageOf(mail, 'Signet <no-reply@localhost>'));
+  const { message, envelope } = await nowhere.sendMail(
+    messageOf(mail, readConfig({ SIGNET_MAIL_FROM: 'Signet <no-reply@localhost>' })),
+  );
   assert.equal(envelope.from, 'no-reply@localhost');
   assert.deepEqual(envelope.to, ['"a@example.com, evil"@example.com']); // one, and of no user
   const [head = ''] = message.toString().split('\r\n\r\n');
@@ -299,7 +300,10 @@ test('a mail server that offers no TLS never sees the password', async (t) => {
     port: Number(new URL(mailbox.url).port),
   };
   const mail = { mail_id: 'mail_1', created_at: 0, to: 'a@example.com', subject: 'x', text: 'x' };
-  await assert.rejects(createTransport(options).sendMail(messageOf(mail, 'b@example.com')), { code: 'ETLS' });
+  await assert.rejects(
+    createTransport(options).sendMail(messageOf(mail, readConfig({ SIGNET_MAIL_FROM: 'b@example.com' }))),
+    { code: 'ETLS' },
+  );
   assert.deepEqual(mailbox.mails, []);
 });
 
@@ -361,6 +365,7 @@ test('a mail that a slow server keeps waiting is not sent by another node', asyn
 });
 
 const names = Object.keys(letters) as LetterName[];
+const clock = () => 1_800_000_000_000;
 
 test('what is sent to an address without an account has no text of whoever asked for it', () => {
   const forStrangers = [
@@ -374,7 +379,7 @@ test('what is sent to an address without an account has no text of whoever asked
   for (const locale of locales) {
     const to = { email: 'ada@example.com', name: 'Cheap boats at evil.example', locale };
     const unnamed = names.filter((name) => {
-      const { subject, text } = composeMail(readConfig({}), to, name, {});
+      const { subject, text } = composeMail({ config: readConfig({}), clock }, to, name, {});
       return !`${subject} ${text}`.includes('Cheap boats');
     });
     assert.deepEqual(unnamed.sort(), forStrangers, locale);
@@ -384,12 +389,12 @@ test('what is sent to an address without an account has no text of whoever asked
 test('a subject has the beginning of a long name, and the text all of it', () => {
   const app = `${'Weather and tides for sailors '.repeat(4)}`.trim();
   const to = { email: 'ada@example.com', name: 'Ada', locale: 'en' };
-  const { subject, text } = composeMail(readConfig({}), to, 'client_approved', { app });
-  assert.equal(subject, `${app.slice(0, 40)}… was approved at Signet`);
+  const { subject, text } = composeMail({ config: readConfig({}), clock }, to, 'client_approved', { app });
+  assert.equal(subject, `${app.slice(0, 36).trim()}… was approved at Signet`);
   assert.ok(text.includes(app));
 });
 
-test('no subject has more than 78 characters, however long the names in it are', () => {
+test('no subject has more than 60 characters, however long the names in it are', () => {
   const config = readConfig({ SIGNET_NAME: 'Identity of the Harbour and River Office' });
   const long = 'Weather and tides for sailors, and the prices of fish in all ports of the northern sea and beyond it';
   const values = { app: long, provider: long, webhook: long, passkey: long, count: 1000 };
@@ -397,8 +402,8 @@ test('no subject has more than 78 characters, however long the names in it are',
   for (const locale of locales) {
     for (const name of names) {
       const to = { email: 'ada@example.com', name: long, locale };
-      const { subject } = composeMail(config, to, name, values);
-      assert.ok([...subject].length <= 78, `${locale}: ${subject}`);
+      const { subject } = composeMail({ config, clock }, to, name, values);
+      assert.ok([...subject].length <= 60, `${locale}: ${subject}`);
       if (subject.includes('Weather')) withName += 1;
     }
   }

@@ -88,6 +88,33 @@ async function injectAxe(page: Page): Promise<void> {
   assert.ok(await load());
 }
 
+/** A mail is shown within the page of a mail program, whose landmarks it is among. */
+const rulesOfWholePages = ['landmark-one-main', 'region'];
+
+/**
+ * Of documents that are set into one page one after the other, which keeps what is loaded into it: all rules in the light scheme,
+ * those that a scheme can break in the dark one, and at each width how many pixels wider than the window the document is.
+ */
+export async function faultsOf(page: Page, markup: string, widths: readonly number[]): Promise<string[]> {
+  const faults: string[] = [];
+  await page.setContent(markup, { waitUntil: 'commit' });
+  if (!(await page.evaluate("typeof axe === 'object'"))) await page.evaluate(axeSource);
+  for (const [colorScheme, rules] of [
+    ['light', { without: rulesOfWholePages }],
+    ['dark', rulesOfLooks],
+  ] as const) {
+    await page.emulateMedia({ colorScheme });
+    const { violations } = await page.evaluate(runAxe, rules);
+    faults.push(...violations.map((one) => `${colorScheme} ${describe(one)}`));
+  }
+  for (const width of widths) {
+    await page.setViewportSize({ width, height: 800 });
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    if (overflow > 0) faults.push(`- is ${overflow} px wider than ${width} px`);
+  }
+  return faults;
+}
+
 /** What is read is part of the name (WCAG 2.2, 2.5.3): all that a language can break, of the rules of axe-core. */
 export async function expectLabelsInNames(page: Page): Promise<void> {
   await injectAxe(page);
@@ -96,9 +123,12 @@ export async function expectLabelsInNames(page: Page): Promise<void> {
 }
 
 /** Runs in the page. */
-async function runAxe(rules?: string[]): Promise<{ violations: Result[]; overflow: number }> {
+async function runAxe(rules?: string[] | { without: string[] }): Promise<{ violations: Result[]; overflow: number }> {
+  const some = Array.isArray(rules)
+    ? { runOnly: rules }
+    : { rules: Object.fromEntries((rules?.without ?? []).map((rule) => [rule, { enabled: false }])) };
   // What passes would be described as well, at twice the cost.
-  const { violations } = await axe.run({ resultTypes: ['violations'], ...(rules && { runOnly: rules }) });
+  const { violations } = await axe.run({ resultTypes: ['violations'], ...some });
   return { violations, overflow: document.documentElement.scrollWidth - window.innerWidth };
 }
 

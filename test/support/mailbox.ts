@@ -10,7 +10,16 @@ import { afterTest } from './after-test.ts';
 import type { Signet } from './signet.ts';
 import { until } from './until.ts';
 
-export type ReceivedMail = { to: string; subject: string; text: string; headers: string };
+/** `types`: those of its parts, in their order. `attachments`: what is neither text nor HTML. */
+export type ReceivedMail = {
+  to: string;
+  subject: string;
+  text: string;
+  html: string | undefined;
+  headers: string;
+  types: string[];
+  attachments: Leaf[];
+};
 
 /** A real SMTP server that takes every mail, or refuses on demand. */
 export type Mailbox = {
@@ -112,18 +121,41 @@ export async function openMailbox(t: TestContext, { hidesUtf8 = false } = {}): P
   return mailbox;
 }
 
-/** RFC 5322 as far as one plain text part goes. */
+/** RFC 5322 and 2046: the text, and what is beside it. */
 function readMail(message: string, to: string): ReceivedMail {
-  const end = message.indexOf('\r\n\r\n');
-  const headers = message.slice(0, end).replace(/\r\n[ \t]+/g, ' ');
-  const body = message.slice(end + 4);
-  const header = (name: string) => new RegExp(`^${name}: (.*)$`, 'im').exec(headers)?.[1] ?? '';
+  const { headers, header } = entity(message);
+  const leaves = leavesOf(message);
+  const [text = '', html] = ['text/plain', 'text/html'].map((type) => leaves.find((one) => one.type === type)?.content);
+  const attachments = leaves.filter(({ type }) => !type.startsWith('text/'));
   return {
     to,
     headers,
     subject: decodeWords(header('Subject')),
-    text: decodeBody(body, header('Content-Transfer-Encoding')),
+    text,
+    html,
+    types: leaves.map(({ type }) => type),
+    attachments,
   };
+}
+
+function entity(message: string) {
+  const end = message.indexOf('\r\n\r\n');
+  const headers = message.slice(0, end).replace(/\r\n[ \t]+/g, ' ');
+  const header = (name: string) => new RegExp(`^${name}: (.*)$`, 'im').exec(headers)?.[1] ?? '';
+  return { headers, header, body: message.slice(end + 4) };
+}
+
+type Leaf = { type: string; headers: string; content: string };
+
+function leavesOf(message: string): Leaf[] {
+  const { headers, header, body } = entity(message);
+  const type = header('Content-Type');
+  const boundary = /^multipart\/.*boundary="([^"]+)"/i.exec(type)?.[1];
+  if (boundary === undefined) {
+    return [{ type: type.split(';')[0]!, headers, content: decodeBody(body, header('Content-Transfer-Encoding')) }];
+  }
+  const parts = body.split(`--${boundary}`).slice(1, -1);
+  return parts.flatMap((part) => leavesOf(part.replace(/^\r\n/, '').replace(/\r\n$/, '')));
 }
 
 /** RFC 2047. */

@@ -34,7 +34,7 @@ export async function testMail(
   if (transport === undefined) throw refusal('invalid_state', { key: 'admin.settings.mail.off' });
   await windowLimit(deps, { name: 'test-mail', limit: perHour, windowSeconds: 3600 }).take(caller.actor);
   const at = now(deps);
-  const mail = { ...composeMail(deps.config, to, 'test', {}), mail_id: newId('mail'), created_at: at };
+  const mail = { ...composeMail(deps, to, 'test', {}), mail_id: newId('mail'), created_at: at };
   const outcome = await Promise.race([
     transport.send(mail).then(accepted, (error: unknown) => ({ is_accepted: false, answer: mailProblem(error) })),
     wait(timeoutMs, { is_accepted: false, answer: `no answer within ${timeoutMs / 1000} s` }, { ref: false }),

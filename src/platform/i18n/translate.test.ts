@@ -213,7 +213,7 @@ test('one word for one thing: people read of apps, developers and administrators
   const others = { en: /\b(application|homepage|relying part)/i, de: /Anwendung|Webseite|Homepage/ };
   const forPeople = /^(account|apps|confirm|consent|delete|email|federation|password|security|sessions|sign|mail)[._]/;
   const forOthers =
-    /^(account\.elsewhere\.admin|mail\.(role_admin|role_given|client_\w+|reviews_waiting)\.text|mail\.footer_owner)$/;
+    /^(account\.elsewhere\.admin|mail\.(role_admin|role_given|client_\w+|reviews_waiting)\.text|mail\.footer_owner|mail\.button\.(client|reviews))$/;
   for (const [locale, other] of Object.entries(others)) {
     for (const [key, text] of Object.entries(read(locale))) {
       assert.doesNotMatch(text, other, `${locale}: ${key}`);

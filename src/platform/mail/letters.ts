@@ -1,7 +1,12 @@
+import { type Clock, now } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Sql } from '../db/sql.ts';
-import { chooseLocale, type Locale, type MessageKey, translatePlain } from '../i18n/translate.ts';
+import { dateFormat } from '../i18n/formats.ts';
+import { chooseLocale, type Locale, type MessageKey, messageParts, translatePlain } from '../i18n/translate.ts';
 import { visibleText } from '../text.ts';
+import { mailBrandOf } from './brand.ts';
+import { renderMail, type Scheme } from './html.ts';
+import { isLink, type MailPart, Named, type Piece, partsOf } from './parts.ts';
 import type { Outbox } from './sender.ts';
 import type { Mail } from './transport.ts';
 
@@ -19,8 +24,11 @@ const tester: Reader = { footer: 'mail.footer_test', isOfferedSupport: false };
  */
 const unregistered: Reader = { isOfferedSupport: true };
 
-/** `isPrompt`: its reader waits for it, or must learn of it soon to act, so it does not wait for letters that are not. */
-type Letter = { readonly to: Reader; readonly isPrompt?: true };
+/**
+ * `isPrompt`: its reader waits for it, or must learn of it soon to act, so it does not wait for letters that are not. `button`: what the
+ * button says that leads to its `{url}`; of other URLs that is said once, below.
+ */
+type Letter = { readonly to: Reader; readonly isPrompt?: true; readonly button?: MessageKey };
 
 /** A letter is two messages of the language files, `mail.<name>.subject` and `mail.<name>.text`, and its entry here. */
 type NameOfTexts = MessageKey extends infer Key ? (Key extends `mail.${infer Name}.subject` ? Name : never) : never;
@@ -32,21 +40,21 @@ export const letters = {
   app_disconnected: { to: user },
   backup_code_used: { to: user, isPrompt: true },
   backup_codes_regenerated: { to: user },
-  change_email: { to: unregistered, isPrompt: true },
+  change_email: { to: unregistered, isPrompt: true, button: 'email.confirm_title' },
   change_email_taken: { to: user },
-  client_approved: { to: owner },
-  client_change_approved: { to: owner },
-  client_change_rejected: { to: owner },
-  client_reinstated: { to: owner },
-  client_rejected: { to: owner },
-  client_suspended: { to: owner },
+  client_approved: { to: owner, button: 'mail.button.client' },
+  client_change_approved: { to: owner, button: 'mail.button.client' },
+  client_change_rejected: { to: owner, button: 'mail.button.client' },
+  client_reinstated: { to: owner, button: 'mail.button.client' },
+  client_rejected: { to: owner, button: 'mail.button.client' },
+  client_suspended: { to: owner, button: 'mail.button.client' },
   codes_disabled: { to: user },
   email_changed: { to: user, isPrompt: true },
   email_changed_admin: { to: user, isPrompt: true },
   factors_reset: { to: user },
   grant_ended: { to: user },
   grant_replayed: { to: user },
-  invitation: { to: unregistered, isPrompt: true },
+  invitation: { to: unregistered, isPrompt: true, button: 'invitation.submit' },
   new_administrator: { to: user },
   new_device: { to: user, isPrompt: true },
   new_role: { to: user },
@@ -62,25 +70,25 @@ export const letters = {
   provider_enabled: { to: user, isPrompt: true },
   provider_linked: { to: user },
   provider_unlinked: { to: user },
-  reset: { to: user, isPrompt: true },
+  reset: { to: user, isPrompt: true, button: 'reset.link_title' },
   reset_link_created: { to: user, isPrompt: true },
-  reviews_waiting: { to: reviewer },
+  reviews_waiting: { to: reviewer, button: 'mail.button.reviews' },
   role_admin: { to: user },
   role_given: { to: user },
   role_user: { to: user },
   second_factor_refused: { to: user, isPrompt: true },
   second_factor_wrong: { to: user, isPrompt: true },
   session_ended: { to: user },
-  sign_up: { to: unregistered, isPrompt: true },
+  sign_up: { to: unregistered, isPrompt: true, button: 'invitation.submit' },
   sign_up_taken: { to: user, isPrompt: true },
   signed_out: { to: user },
   test: { to: tester },
   totp_confirmed: { to: user },
   totp_disabled: { to: user },
-  verify_email: { to: unregistered, isPrompt: true },
-  webhook_disabled_failing: { to: administrator },
-  webhook_disabled_gone: { to: administrator },
-  webhook_failing: { to: administrator },
+  verify_email: { to: unregistered, isPrompt: true, button: 'email.confirm_title' },
+  webhook_disabled_failing: { to: administrator, button: 'mail.button.webhook' },
+  webhook_disabled_gone: { to: administrator, button: 'mail.button.webhook' },
+  webhook_failing: { to: administrator, button: 'mail.button.webhook' },
 } as const satisfies Record<NameOfTexts, Letter>;
 
 export type LetterName = keyof typeof letters;
@@ -96,7 +104,7 @@ type Values = Readonly<Record<string, string | number>> & {
 export const reasonForMail = (words: string | undefined): Values =>
   words === undefined ? { has_reason: 'no', reason: '' } : { has_reason: 'yes', reason: words };
 
-type LetterDeps = { config: Config; mail: Pick<Outbox, 'enqueue'> };
+type LetterDeps = { config: Config; clock: Clock; mail: Pick<Outbox, 'enqueue'> };
 
 /**
  * Statements that enqueue a letter in the language of its reader, for the batch of the change.
@@ -105,11 +113,11 @@ type LetterDeps = { config: Config; mail: Pick<Outbox, 'enqueue'> };
  */
 export const mailTo = (deps: LetterDeps, to: Recipient, name: LetterName, values: Values = {}, onlyIf?: Sql): Sql[] => {
   const letter: Letter = letters[name];
-  return deps.mail.enqueue(composeMail(deps.config, to, name, values), { onlyIf, isPrompt: letter.isPrompt });
+  return deps.mail.enqueue(composeMail(deps, to, name, values), { onlyIf, isPrompt: letter.isPrompt });
 };
 
-/** Characters: programs show some sixty, and a line of a header should have at most 78 (RFC 5322 §2.1.1). */
-const maxSubject = 78;
+/** Characters: programs show no more of it in a list. */
+const maxSubject = 60;
 /** Characters of a name in a subject; of all names in it fewer and fewer, until it is short enough. */
 const maxInSubject = 40;
 const minInSubject = 8;
@@ -126,9 +134,19 @@ const shortened = (values: Values, max: number): Values =>
     Object.entries(values).map(([name, value]) => [name, typeof value === 'string' ? visibleText(value, max) : value]),
   );
 
-/** The letter itself, for a caller that does not enqueue it. */
-export function composeMail(config: Config, to: Recipient, name: LetterName, values: Values): Mail {
-  const reader: Reader = letters[name].to;
+/**
+ * The letter itself, for a caller that does not enqueue it: one message as plain text and as HTML.
+ * @param scheme of a preview.
+ */
+export function composeMail(
+  { config, clock }: Omit<LetterDeps, 'mail'>,
+  to: Recipient,
+  name: LetterName,
+  values: Values,
+  scheme?: Scheme,
+): Required<Omit<Mail, 'expires_at'>> & Pick<Mail, 'expires_at'> {
+  const letter: Letter = letters[name];
+  const reader = letter.to;
   const { support } = config;
   const shared = {
     service: config.brand.name,
@@ -140,16 +158,83 @@ export function composeMail(config: Config, to: Recipient, name: LetterName, val
   };
   const locale = chooseLocale(config.languages, to.locale);
   const translate = (key: MessageKey, of: Values = shared) => translatePlain(locale, { key, values: of });
-  const text = [
-    translate(`mail.${name}.text`),
-    ...(reader.footer === undefined ? [] : [translate(reader.footer)]),
-    ...(support !== undefined && reader.isOfferedSupport ? [translate('mail.support')] : []),
+  const all = named(shared);
+  const pieces = (key: MessageKey) => messageParts<Piece | number>(locale, key, all).map(asPiece);
+  const message = pieces(`mail.${name}.text`);
+  const footer = [
+    ...(reader.footer === undefined ? [] : [pieces(reader.footer)]),
+    ...(support !== undefined && reader.isOfferedSupport ? [pieces('mail.support')] : []),
   ];
+  const subject = subjectOf((of) => translate(`mail.${name}.subject`, of), shared);
+  const parts = partsOf(
+    message,
+    Object.values(all).filter((value) => value instanceof Named && isLink(value)) as Named[],
+  );
+  const first = parts.find((part) => part.kind === 'button');
+  const html = renderMail(
+    {
+      locale,
+      subject,
+      summary: summaryOf(parts),
+      parts,
+      facts: factsOf(message, translate, locale, { ...values, account: to.email, at: now({ clock }) }),
+      button: first ? translate(buttonOf(letter, first.link.name)) : '',
+      link: translate('mail.link'),
+      footer,
+    },
+    mailBrandOf(config),
+    scheme,
+  );
   const { expires_at } = values;
   return {
     to: to.email,
-    subject: subjectOf((of) => translate(`mail.${name}.subject`, of), shared),
-    text: `${text.join('\n\n')}\n`,
+    subject,
+    text: `${[message, ...footer].map((one) => one.join('')).join('\n\n')}\n`,
+    html: html.toString(),
     ...(expires_at && { expires_at }),
   };
+}
+
+const named = (values: Values): Record<string, Named | number> =>
+  Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, typeof value === 'string' ? new Named(name, value) : value]),
+  );
+
+const asPiece = (part: Piece | number): Piece => (typeof part === 'number' ? String(part) : part);
+
+/** Of URLs that many letters have. */
+const buttons: Readonly<Record<string, MessageKey>> = {
+  account_url: 'mail.button.account',
+  reset_url: 'reset.link_title',
+  signin_url: 'signin.submit',
+};
+
+const buttonOf = (letter: Letter, url: string): MessageKey => letter.button ?? buttons[url] ?? 'mail.button.account';
+
+/** Of a letter that says from where something was done: what its reader compares with what they remember. */
+function factsOf(
+  message: readonly Piece[],
+  translate: (key: MessageKey) => string,
+  locale: Locale,
+  { account, at, device, address }: Values,
+): (readonly [string, string])[] {
+  const names = new Set(message.map((piece) => (piece instanceof Named ? piece.name : '')));
+  if (!names.has('address')) return [];
+  const time = dateFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(Number(at) * 1000);
+  const facts: [MessageKey, string | number | undefined][] = [
+    ['mail.fact.account', account],
+    ['mail.fact.time', `${time} UTC`],
+    ['mail.fact.device', names.has('device') ? device : undefined],
+    ['mail.fact.address', address],
+  ];
+  return facts.flatMap(([key, value]) => (value === undefined ? [] : [[translate(key), String(value)] as const]));
+}
+
+/** Characters that a list of mails may show. */
+const maxSummary = 140;
+
+/** What follows the greeting. */
+function summaryOf(parts: readonly MailPart[]): string {
+  const [, second] = parts.filter((part) => part.kind === 'paragraph');
+  return second ? visibleText(second.pieces.join('').replaceAll('\n', ' '), maxSummary) : '';
 }

@@ -5,9 +5,14 @@ import { isLoopback } from '../ip-address.ts';
 import type { MailMode } from '../processes.ts';
 import { visibleText } from '../text.ts';
 import type { SpanAttributes } from '../tracing.ts';
+import { mailBrandOf } from './brand.ts';
+import { logoId } from './html.ts';
 
-/** Plain text to one valid address. `expires_at`, Unix seconds: it is of no use any more then. */
-export type Mail = { to: string; subject: string; text: string; expires_at?: number };
+/**
+ * Plain text to one valid address, and the same as HTML, which may show the logo of the brand as `cid:logo`. `expires_at`, Unix seconds: it
+ * is of no use any more then.
+ */
+export type Mail = { to: string; subject: string; text: string; html?: string; expires_at?: number };
 
 /** `mail_id` and `created_at` (Unix seconds) stay the same at each attempt. */
 type OutgoingMail = Mail & { mail_id: string; created_at: number };
@@ -37,7 +42,7 @@ export const mailModeOf = ({ smtpUrl, secure }: Pick<Config, 'smtpUrl' | 'secure
 
 /** SMTP, or on loopback the log, to try Signet out. None elsewhere: a reader of the log could take over accounts. */
 export function openTransport({ config, log, terminal }: TransportDeps): Transport | undefined {
-  if (config.smtpUrl !== undefined) return smtp(config.smtpUrl, config.mailFrom);
+  if (config.smtpUrl !== undefined) return smtp(config.smtpUrl, config);
   if (mailModeOf(config) === 'none') return undefined;
   return {
     server: {},
@@ -59,7 +64,7 @@ function readable({ to, subject, text }: Mail): string {
   return `\n${lines.map((line) => visibleText(line, 2000)).join('\n')}\n(${notSent})\n\n`;
 }
 
-function smtp(url: string, from: string): Transport {
+function smtp(url: string, sender: Sender): Transport {
   const open = async () => {
     const { createTransport } = await import('nodemailer'); // loaded with the first mail
     return createTransport({ ...pool, ...timeouts, ...smtpOptions(url) });
@@ -69,9 +74,9 @@ function smtp(url: string, from: string): Transport {
   return {
     server: { 'server.address': host, 'server.port': port },
     async send(mail) {
-      if (needsSmtpUtf8(mail.to)) return sendByUtf8(smtpOptions(url), messageOf(mail, from));
+      if (needsSmtpUtf8(mail.to)) return sendByUtf8(smtpOptions(url), messageOf(mail, sender));
       transport ??= open();
-      return (await transport).sendMail(messageOf(mail, from));
+      return (await transport).sendMail(messageOf(mail, sender));
     },
     close: () => void transport?.then((one) => one.close()),
   };
@@ -196,19 +201,27 @@ export function smtpOptions(smtpUrl: string) {
   };
 }
 
+type Sender = Pick<Config, 'mailFrom' | 'brand'>;
+
 /**
  * The recipient is an address, not a header to be parsed, in which a comma would make two of it. Each attempt carries the
  * same Message-ID, so that a mail that was sent twice is recognised. Auto-Submitted prevents auto-replies (RFC 3834 §5).
  */
-export function messageOf({ to, subject, text, mail_id, created_at }: OutgoingMail, from: string) {
-  const sender = /<([^<>]+)>$/.exec(from)?.[1] ?? from;
+export function messageOf({ to, subject, text, html, mail_id, created_at }: OutgoingMail, sender: Sender) {
+  const { mailFrom } = sender;
+  const address = /<([^<>]+)>$/.exec(mailFrom)?.[1] ?? mailFrom;
+  const logo = html?.includes(`cid:${logoId}`) ? mailBrandOf(sender).logo : undefined;
   return {
-    from,
+    from: mailFrom,
     to: { name: '', address: asciiEmail(to) },
     subject: subject.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' '),
     text,
+    ...(html !== undefined && { html }),
+    ...(logo && {
+      attachments: [{ cid: logoId, filename: 'logo.png', content: logo, contentDisposition: 'inline' as const }],
+    }),
     date: new Date(created_at * 1000),
-    messageId: `<${mail_id}@${sender.split('@').at(-1)}>`,
+    messageId: `<${mail_id}@${address.split('@').at(-1)}>`,
     headers: { 'Auto-Submitted': 'auto-generated' },
     disableFileAccess: true,
     disableUrlAccess: true,

@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import type { Brand, Config } from '../config.ts';
+import { accentOn } from '../pages/branding.ts';
+
+/** Colours as `#rrggbb`: behind the card, of the card, of text, of text beside, of lines, of the button and of what stands on it. */
+export type MailColours = Readonly<Record<'paper' | 'card' | 'text' | 'soft' | 'line' | 'button' | 'ink', string>>;
+
+/** What a mail shows of who sends it. */
+export type MailBrand = {
+  readonly name: string;
+  readonly light: MailColours;
+  readonly dark: MailColours;
+  /** A PNG: hardly any mail program shows an SVG. It travels in the mail, which asks no server for anything. */
+  readonly logo: Buffer | undefined;
+};
+
+/** Bytes. A larger logo would be most of every mail. */
+const maxLogo = 64 * 1024;
+
+function read({ name, accent, logo }: Brand): MailBrand {
+  const [light, dark] = [accentOn(accent, '#ffffff'), accentOn(accent, '#1e2220')];
+  const image = logo?.endsWith('.png') ? readFileSync(logo) : undefined;
+  return {
+    name,
+    light: {
+      paper: '#f6f5f1',
+      card: '#ffffff',
+      text: '#1d2320',
+      soft: '#5b645f',
+      line: '#dedcd4',
+      button: light.accent,
+      ink: light.ink,
+    },
+    dark: {
+      paper: '#151816',
+      card: '#1e2220',
+      text: '#eceeec',
+      soft: '#a9b1ac',
+      line: '#363c39',
+      button: dark.accent,
+      ink: dark.ink,
+    },
+    logo: image && image.length <= maxLogo ? image : undefined,
+  };
+}
+
+const brands = new WeakMap<Brand, MailBrand>();
+
+export const mailBrandOf = ({ brand }: Pick<Config, 'brand'>): MailBrand =>
+  brands.getOrInsertComputed(brand, () => read(brand));

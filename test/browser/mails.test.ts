@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { readConfig } from '../../src/app/config.ts';
+import { type Locale, locales } from '../../src/platform/i18n/translate.ts';
+import { exampleMail } from '../../src/platform/mail/examples.ts';
+import { type LetterName, letters } from '../../src/platform/mail/letters.ts';
+import { faultsOf, openBrowser } from '../support/chromium.ts';
+
+/**
+ * Every mail as a browser shows its HTML: light and dark, on phones and on a desk. `TEST_LANGUAGES=all`, or some, looks at them in other
+ * languages than English and Arabic. `MAIL_PICTURES`, a folder, keeps what was seen, for people to look at.
+ */
+
+const { TEST_LANGUAGES: wanted, MAIL_PICTURES: pictures } = process.env;
+const languages: readonly Locale[] =
+  wanted === undefined ? ['en', 'ar'] : wanted === 'all' ? locales : wanted.split(',');
+const widths = [320, 390, 1280] as const;
+const names = Object.keys(letters) as LetterName[];
+const clock = () => 1_800_000_000_000;
+
+const newPage = async (t: TestContext) => (await openBrowser(t, { origins: [] })).page;
+
+for (const locale of languages) {
+  test(`every mail can be read on each screen, in the language ${locale}`, async (t) => {
+    const config = readConfig({ SIGNET_SUPPORT: 'help@example.com' });
+    const { page, expectQuiet } = await openBrowser(t, { origins: [] });
+    for (const name of names) {
+      const { html } = exampleMail({ config, clock }, name, locale);
+      assert.deepEqual(await faultsOf(page, html, widths), [], name);
+      if (pictures !== undefined) await takePictures(page, join(pictures, locale), name);
+    }
+    expectQuiet();
+  });
+}
+
+test('a mail can be read in any accent colour', async (t) => {
+  const page = await newPage(t);
+  for (const accent of ['#ffd400', '#000000', '#ffffff', '#e4002b', '#7f7f7f']) {
+    const { html } = exampleMail({ config: readConfig({ SIGNET_ACCENT: accent }), clock }, 'new_device', 'en');
+    assert.deepEqual(await faultsOf(page, html, [320]), [], accent);
+  }
+});
+
+async function takePictures(page: Page, folder: string, name: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    for (const width of widths) {
+      await page.setViewportSize({ width, height: 400 });
+      await page.screenshot({ path: join(folder, `${name}-${colorScheme}-${width}.png`), fullPage: true });
+    }
+  }
+}
