@@ -79,7 +79,8 @@ export function doneNotice<const Area extends string>(
   area: Area,
   names: readonly NameBelow<`admin.${Area}.done`>[],
 ) {
-  const name = names.find((one) => one === done);
+  const known: readonly string[] = names; // else the compiler compares `done` with the key of each text, for minutes
+  const name = known.find((one) => one === done);
   return name !== undefined && notice(view.t(`admin.${area}.done.${name}` as MessageKey));
 }
 
