@@ -15,7 +15,9 @@ const root = join(import.meta.dirname, '..');
 const inPackages: Readonly<Record<string, () => URL>> = {
   'platform/pages/assets/webauthn.js': () =>
     new URL('../dist/bundle/index.umd.min.js', import.meta.resolve('@simplewebauthn/browser')),
-  'authentication/credentials/formats/bcrypt.js': () => new URL('umd/index.js', import.meta.resolve('bcryptjs')),
+  // What is required is this file itself, and what is imported a module beside its folder.
+  'authentication/credentials/formats/bcrypt.js': () =>
+    new URL(import.meta.resolve('bcryptjs').replace(/(?:\/umd)?\/index\.js$/, '/umd/index.js')),
 };
 
 /** Folders of documentation that are part of the program, and where a clone has them; the other forms have copies. */

@@ -58,6 +58,19 @@ async function works(server: ServerProcess, run: { env?: Settings; command: stri
   assert.equal(JSON.parse(listed.stdout).clients[0].client_id, client_id, listed.stderr);
 }
 
+/** Computed in a thread, which gets the text of functions and of a package. */
+async function checksImportedHashes(server: ServerProcess, file: string) {
+  const store = new DatabaseSync(file);
+  for (const { stored, password } of importedHashes.filter(
+    ({ stored, atDoor }) => atDoor && /^\$(2b|6|P)\$/.test(stored),
+  )) {
+    store.prepare('update passwords set password_hash = ?').run(stored);
+    const signIn = await newBrowser(server.url).post('/signin', { username: 'first@example.com', password });
+    assert.equal(signIn.status, 303, stored);
+  }
+  store.close();
+}
+
 test('a build has all that it needs: it starts with the settings and the store of its user, and someone signs in', async (t) => {
   const { home, command } = await installedBuild(t);
   const program = readFileSync(join(home, 'node_modules/signet', code), 'utf8');
@@ -71,16 +84,7 @@ test('a build has all that it needs: it starts with the settings and the store o
   assert.match(server.said.stdout, new RegExp(`SQLite in ${home}/\\.local/share/signet\n`));
 
   await works(server, { env, command });
-  // Computed in a thread, which gets the text of functions and of a package.
-  const store = new DatabaseSync(join(home, '.local/share/signet/signet.db'));
-  for (const { stored, password } of importedHashes.filter(
-    ({ stored, atDoor }) => atDoor && /^\$(2b|6|P)\$/.test(stored),
-  )) {
-    store.prepare('update passwords set password_hash = ?').run(stored);
-    const signIn = await newBrowser(server.url).post('/signin', { username: 'first@example.com', password });
-    assert.equal(signIn.status, 303, stored);
-  }
-  store.close();
+  await checksImportedHashes(server, join(home, '.local/share/signet/signet.db'));
   const check = () => runProcess(['healthcheck'], { env, command });
   assert.deepEqual(await check().then(({ code, stdout }) => [code, stdout]), [0, 'Ready.\n']);
   assert.equal((await server.stop()).stderr, '');
@@ -144,6 +148,7 @@ test('a clone runs the one file that was made of it, and its sources as soon as 
   const server = await startServer(t, env, { command });
   assert.match(server.said.stdout, new RegExp(`SQLite in ${folder}/data\n`));
   await works(server, { env, command });
+  await checksImportedHashes(server, join(folder, 'data/signet.db'));
   assert.equal((await server.stop()).stderr, '');
   assert.equal(await version(), '0.1.0/1\n', 'what has run was the one file');
 
