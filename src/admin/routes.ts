@@ -26,6 +26,7 @@ import { groupPageRoutes } from './groups/page-routes.ts';
 import { acceptInvitation, findInvitation, spentInvitation } from './invite-administrator.ts';
 import { keyOperations } from './keys/operations.ts';
 import { keyPageRoutes } from './keys/page-routes.ts';
+import { mailPageRoutes } from './mails/page-routes.ts';
 import { overviewPageRoutes } from './overview/page-routes.ts';
 import { invitationPage } from './pages.ts';
 import { providerOperations } from './providers/operations.ts';
@@ -119,6 +120,7 @@ export async function adminPageRoutes(app: FastifyInstance, deps: Deps) {
   await keyPageRoutes(app, deps);
   await auditPageRoutes(app, deps);
   await settingPageRoutes(app, deps);
+  await mailPageRoutes(app, deps);
 }
 
 /** For the navigation of each page that is added to `app`. */

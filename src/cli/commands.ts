@@ -42,6 +42,7 @@ import { healthcheckCommand } from './healthcheck.ts';
 import { importStoreCommand } from './import.ts';
 import { importClientsCommand } from './import-clients.ts';
 import { importCommand } from './import-users.ts';
+import { mailPreviewCommand } from './mail-preview.ts';
 import { moveCommands } from './move.ts';
 import { commandsOf, nothingChanged } from './operation-command.ts';
 import { exportCommands, invitationCommand, userCommands } from './users.ts';
@@ -206,6 +207,7 @@ const clientCommands = {
 };
 
 const mailCommand = {
+  ...mailPreviewCommand,
   'mail test': command({
     summary: 'Send a test email. Uses the settings of this command, and prints what the mail server answered.',
     operands: { email: { value: 'email' } },

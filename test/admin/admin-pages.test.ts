@@ -28,6 +28,8 @@ const pages = [
   '/audit',
   '/audit/unauthenticated',
   '/settings',
+  '/settings/mails',
+  '/settings/mails/reset',
   '/search?q=web',
 ].map((page) => `/admin${page}`);
 

@@ -121,6 +121,9 @@ test('every page of administration is accessible, light and dark, on a phone and
     '/admin/audit',
     '/admin/audit/unauthenticated',
     '/admin/settings',
+    '/admin/settings/mails',
+    '/admin/settings/mails/new_device?look=phone_dark',
+    '/admin/settings/mails/client_rejected?look=text',
     '/admin/audit/unauthenticated?address=192.0.2.1',
   ];
   const fitDesks = async () => {

@@ -5,6 +5,7 @@ import { badge } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { adminTab, buttonForm } from '../components.ts';
+import { mailsPath } from '../mails/page.ts';
 import type { readSettings, Setting } from './read-settings.ts';
 import { settingText } from './setting-text.ts';
 import type { MailTest } from './test-mail.ts';
@@ -30,7 +31,7 @@ ${groups
   .map(
     ({ group, settings }) => html`<h2 id="${group}">${view.t(`admin.settings.group.${group}`)}</h2>
 ${group === 'limits' ? foldedTable(view, settings) : settingTable(view, settings)}
-${group === 'mail' && mailTest(view, tests)}${group === 'providers' && providerChecks(view, tests)}
+${group === 'mail' && mailTest(view, tests)}${group === 'mail' && linkToMails(view)}${group === 'providers' && providerChecks(view, tests)}
 `,
   )}`,
 });
@@ -43,6 +44,9 @@ const settingTable = (view: View, settings: readonly Setting[]): Html =>
 const foldedTable = (view: View, settings: readonly Setting[]): Html =>
   html`<details${settings.some(({ source }) => source !== 'default') && html` open`}><summary>${view.t('admin.settings.folded', { count: settings.length })}</summary>
 ${settingTable(view, settings)}</details>`;
+
+const linkToMails = (view: View): Html =>
+  html`<p class="actions"><a class="button quiet" href="${mailsPath}">${view.t('admin.mails.title')}</a></p>`;
 
 const mailTest = (view: View, { mail }: Pick<SettingsView, 'mail'>): Html =>
   mail === 'none'

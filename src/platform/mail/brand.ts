@@ -14,6 +14,9 @@ export type MailBrand = {
   readonly logo: Buffer | undefined;
 };
 
+/** The logo among the parts of a mail (RFC 2392). */
+export const logoId = 'logo';
+
 /** Bytes. A larger logo would be most of every mail. */
 const maxLogo = 64 * 1024;
 
@@ -48,3 +51,9 @@ const brands = new WeakMap<Brand, MailBrand>();
 
 export const mailBrandOf = ({ brand }: Pick<Config, 'brand'>): MailBrand =>
   brands.getOrInsertComputed(brand, () => read(brand));
+
+/** For a browser, which has no other part of the mail. */
+export function withOwnLogo(markup: string, config: Pick<Config, 'brand'>): string {
+  const { logo } = mailBrandOf(config);
+  return logo ? markup.replace(`cid:${logoId}`, `data:image/png;base64,${logo.toString('base64')}`) : markup;
+}

@@ -1,6 +1,6 @@
 import { type Clock, now } from '../clock.ts';
 import type { Config } from '../config.ts';
-import { type Locale, type MessageDescriptor, translatePlain } from '../i18n/translate.ts';
+import { inConsole, type Locale, type MessageDescriptor, translatePlain } from '../i18n/translate.ts';
 import type { Scheme } from './html.ts';
 import { composeMail, type LetterName } from './letters.ts';
 
@@ -16,6 +16,10 @@ const paths: Partial<Readonly<Record<LetterName, string>>> = {
   webhook_disabled_gone: '/admin/webhooks/wh_example',
   webhook_failing: '/admin/webhooks/wh_example',
 };
+
+/** Those that a letter may be in; what waits in the console is said in its languages. */
+export const languagesOfLetter = ({ languages }: Pick<Config, 'languages'>, name: LetterName): readonly Locale[] =>
+  name === 'reviews_waiting' ? inConsole(languages) : languages;
 
 /**
  * A letter as it would be sent to an invented person, with invented values in it: every choice in a message is made as the longest one.

@@ -1,7 +1,7 @@
 import { directionOf, type Locale } from '../i18n/translate.ts';
 import { type Html, html, type Renderable } from '../pages/html.ts';
 import { supportLink } from '../support.ts';
-import type { MailBrand } from './brand.ts';
+import { logoId, type MailBrand } from './brand.ts';
 import { isLink, type MailPart, type Piece } from './parts.ts';
 
 /** Of a preview; a mail that is sent follows the reader's own. */
@@ -22,9 +22,6 @@ export type HtmlMail = {
   /** Paragraphs. */
   readonly footer: readonly (readonly Piece[])[];
 };
-
-/** The logo among the parts of a mail (RFC 2392). */
-export const logoId = 'logo';
 
 /** Rounded and unbroken where a program can; the rest is plain. */
 function stylesFor({ locale }: HtmlMail, { light }: MailBrand) {

@@ -10,19 +10,22 @@ import { isLink, type MailPart, Named, type Piece, partsOf } from './parts.ts';
 import type { Outbox } from './sender.ts';
 import type { Mail } from './transport.ts';
 
-/** Why one gets a letter, in its last lines, and whether these say who helps. */
-type Reader = { readonly footer?: MessageKey; readonly isOfferedSupport: boolean };
+/** Of whom the list of all mails speaks. */
+type ReaderName = 'user' | 'owner' | 'administrator' | 'unregistered';
 
-const user: Reader = { footer: 'mail.footer', isOfferedSupport: true };
-const owner: Reader = { footer: 'mail.footer_owner', isOfferedSupport: true };
-const administrator: Reader = { footer: 'mail.footer_webhook', isOfferedSupport: false };
-const reviewer: Reader = { footer: 'mail.footer_administrator', isOfferedSupport: false };
-const tester: Reader = { footer: 'mail.footer_test', isOfferedSupport: false };
+/** Why one gets a letter, in its last lines, and whether these say who helps. */
+type Reader = { readonly name: ReaderName; readonly footer?: MessageKey; readonly isOfferedSupport: boolean };
+
+const user: Reader = { name: 'user', footer: 'mail.footer', isOfferedSupport: true };
+const owner: Reader = { name: 'owner', footer: 'mail.footer_owner', isOfferedSupport: true };
+const administrator: Reader = { name: 'administrator', footer: 'mail.footer_webhook', isOfferedSupport: false };
+const reviewer: Reader = { name: 'administrator', footer: 'mail.footer_administrator', isOfferedSupport: false };
+const tester: Reader = { name: 'administrator', footer: 'mail.footer_test', isOfferedSupport: false };
 /**
  * Who reads what is sent to an address that belongs to no account, or to none any more. A letter to it contains no name: else
  * anyone could have us send a text of theirs to any address. It says itself what to do if the reader did not ask for it.
  */
-const unregistered: Reader = { isOfferedSupport: true };
+const unregistered: Reader = { name: 'unregistered', isOfferedSupport: true };
 
 /**
  * `isPrompt`: its reader waits for it, or must learn of it soon to act, so it does not wait for letters that are not. `button`: what the
@@ -92,6 +95,9 @@ export const letters = {
 } as const satisfies Record<NameOfTexts, Letter>;
 
 export type LetterName = keyof typeof letters;
+export const letterNames = Object.keys(letters) as readonly LetterName[];
+export const isLetterName = (name: string): name is LetterName => Object.hasOwn(letters, name);
+export const readerOf = (name: LetterName): ReaderName => letters[name].to.name;
 
 type Recipient = { email: string; name?: string | null; locale: Locale | null };
 

@@ -5,8 +5,7 @@ import { isLoopback } from '../ip-address.ts';
 import type { MailMode } from '../processes.ts';
 import { visibleText } from '../text.ts';
 import type { SpanAttributes } from '../tracing.ts';
-import { mailBrandOf } from './brand.ts';
-import { logoId } from './html.ts';
+import { logoId, mailBrandOf } from './brand.ts';
 
 /**
  * Plain text to one valid address, and the same as HTML, which may show the logo of the brand as `cid:logo`. `expires_at`, Unix seconds: it

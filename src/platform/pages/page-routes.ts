@@ -24,6 +24,13 @@ import type { View } from './view.ts';
 export const sendDownload = (reply: FastifyReply, { content, ...file }: FileAnswer): Promise<FastifyReply> =>
   sendFile(reply, { ...file, content: file.type === csvType ? withByteOrderMark(content) : content });
 
+const headersOfFrame = {
+  'content-security-policy': `default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; form-action 'none'; frame-ancestors 'self'; base-uri 'none'`,
+  'x-frame-options': 'SAMEORIGIN',
+  'x-robots-tag': 'noindex, nofollow',
+  'referrer-policy': 'no-referrer',
+};
+
 /** A request for a page: its authenticated requester, its path parameters by name, and how to render the answer. */
 export type PageContext<Requester, Path extends string> = Requester &
   PathParameters<Path> & {
@@ -90,6 +97,17 @@ export function pagesFor<Deps extends KeptFormDeps, Requester extends object>(
       app.get(path, { config: { page: true }, exposeHeadRoute: false }, async (request, reply) =>
         sendDownload(reply, await make(await contextOf<Path>(request, reply))),
       );
+    },
+
+    /** A document for a frame of a page. Whatever is in it runs and loads nothing, and belongs to no origin. */
+    frame<const Path extends string>(
+      path: Path,
+      make: (context: PageContext<Requester, Path>) => string | Promise<string>,
+    ): void {
+      app.get(path, { config: { page: true } }, async (request, reply) => {
+        const document = await make(await contextOf<Path>(request, reply));
+        return reply.headers(headersOfFrame).type('text/html; charset=utf-8').send(document);
+      });
     },
 
     /** The `POST` of a form. Its effect is shown on another page (post/redirect/get), a secret at once. */

@@ -24,6 +24,8 @@ export type Page = {
   scripts?: readonly string[];
   /** Where a form may end that does not end here: a redirect URI, or the issuer of a provider. */
   endsAt?: string;
+  /** It shows a document of ours in a frame. */
+  hasFrame?: boolean;
   /** What another site learns of this page from its form or links. Left out: nothing. */
   referrerPolicy?: 'origin';
 };
@@ -189,10 +191,11 @@ const languageButton = (language: Locale, name: string, isCurrent = false): Html
 export function sendPage(reply: FastifyReply, view: View, page: Page, status = page.status ?? 200): FastifyReply {
   const markup = render(reply.request, view, page, status);
   const connecting = page.scripts?.length ? " connect-src 'self';" : '';
+  const framed = page.hasFrame ? " frame-src 'self';" : '';
   return reply
     .code(status)
     .headers({
-      'content-security-policy': `default-src 'none'; script-src 'self';${connecting} style-src 'self'; img-src 'self';${formAction(page)} frame-ancestors 'none'; base-uri 'none'`,
+      'content-security-policy': `default-src 'none'; script-src 'self';${connecting}${framed} style-src 'self'; img-src 'self';${formAction(page)} frame-ancestors 'none'; base-uri 'none'`,
       'x-frame-options': 'DENY',
       'x-robots-tag': 'noindex, nofollow',
       // With `no-referrer`, a browser would send `Origin: null` with our own forms (Fetch §3.2).
