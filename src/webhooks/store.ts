@@ -229,7 +229,12 @@ export const markNotified = (webhook: Webhook): Sql =>
              ${webhook.disabled_at === null ? sql`failing_since is not null` : sql`disabled_reason is not null`}`;
 
 export const claimDelivery = (part: Part, delivery: Delivery, claim: { now: number; until: number }) =>
-  webhookDeliveries.claim(part, delivery, claim, isEnabled(delivery.webhook_id));
+  webhookDeliveries.claim(
+    part,
+    delivery,
+    claim,
+    sql`webhook_id in (select webhook_id from webhooks where webhook_id = ${delivery.webhook_id} and disabled_at is null)`,
+  );
 
 /** It is enabled, and no delivery of a part has succeeded since then. */
 export const hasOnlyFailed = (webhook_id: WebhookId, since: number): Sql =>

@@ -24,6 +24,14 @@ test('of a statement it is seen what no store in parts could answer, and what Ci
       /^a number that is joined to text/,
       `${device} select user_id, 'x' || row_number() over (order by user_id), 1, 1 from users`,
     ],
+    [
+      /^a change of webhook_deliveries by a condition on a shared table/,
+      'update webhook_deliveries set attempts = 1 where exists (select 1 from webhooks where webhook_id = $1)',
+    ],
+    [
+      /^a change of webhook_deliveries by a condition on a shared table/,
+      'delete from webhook_deliveries where $1 in (select webhook_id from webhooks)',
+    ],
   ] as const) {
     const found = inTheWayOf(sql);
     assert.equal(found.length, 1, sql);
@@ -34,6 +42,7 @@ test('of a statement it is seen what no store in parts could answer, and what Ci
     `${device} select user_id, user_id || ' ' || cast(created_at as text), 1, 1 from users`,
     `${device} values ($1, $2, 1, 1)`,
     'update webhooks set name = (select max(name) from clients)',
+    'update webhook_deliveries set attempts = 1 where webhook_id in (select webhook_id from webhooks where webhook_id = $1)',
   ]) {
     assert.deepEqual(inTheWayOf(sql), [], sql);
   }

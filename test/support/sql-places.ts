@@ -12,7 +12,7 @@ export function inTheWayOf(sql: string): string[] {
     const { InsertStmt: insert } = statement as Record<string, Node | undefined>;
     const select = (insert?.selectStmt as Record<string, Node> | undefined)?.SelectStmt;
     const ofFilled = insert === undefined || select?.valuesLists !== undefined ? [] : constructsInTheWay(insert);
-    return [...placesInTheWay(statement), ...ofFilled];
+    return [...placesInTheWay(statement), ...ofFilled, ...conditionsInTheWay(statement)];
   });
 }
 
@@ -32,6 +32,25 @@ function constructsInTheWay(insert: Node): string[] {
     ...(has(insert.selectStmt, 'RangeVar') ? [] : ['insert … select of no table']),
     ...(joinsNumber ? ['a number that is joined to text in insert … select, without a cast'] : []),
   ];
+}
+
+/**
+ * Rows that are in no cell change by a condition that reads a shared table: where no column of theirs is compared with what it finds, Citus sends
+ * the whole statement to any node that has a copy, though `explain` names the right one.
+ */
+function conditionsInTheWay({ UpdateStmt, DeleteStmt }: Record<string, Node | undefined>): string[] {
+  const changed = UpdateStmt ?? DeleteStmt;
+  const target = (changed?.relation as Node | undefined)?.relname as TableName | undefined;
+  if (target === undefined || tables[target]?.place !== 'each') return [];
+  const isShared = (query: unknown) =>
+    nodesIn(query).some(({ node }) => tables[node.relname as TableName]?.place === 'shared');
+  const isCompared = ({ subLinkType, testexpr }: Node) =>
+    subLinkType === 'ANY_SUBLINK' && (testexpr as Node).ColumnRef !== undefined;
+  return nodesIn(changed!.whereClause).some(
+    ({ kind, node }) => kind === 'SubLink' && isShared(node.subselect) && !isCompared(node),
+  )
+    ? [`a change of ${target} by a condition on a shared table, without a column that is compared`]
+    : [];
 }
 
 const numberColumns = new Set(
