@@ -26,6 +26,7 @@ import { groupPageRoutes } from './groups/page-routes.ts';
 import { acceptInvitation, findInvitation, spentInvitation } from './invite-administrator.ts';
 import { keyOperations } from './keys/operations.ts';
 import { keyPageRoutes } from './keys/page-routes.ts';
+import { mailOperations } from './mails/operations.ts';
 import { mailPageRoutes } from './mails/page-routes.ts';
 import { overviewPageRoutes } from './overview/page-routes.ts';
 import { invitationPage } from './pages.ts';
@@ -92,6 +93,7 @@ export async function adminApiRoutes(app: FastifyInstance, deps: Deps) {
     ...Object.values(providerOperations),
     ...Object.values(auditOperations),
     ...Object.values(settingOperations),
+    ...Object.values(mailOperations),
   ]);
   await app.register(async (imports) => {
     imports.addHook('onRoute', (route) => {

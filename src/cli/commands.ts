@@ -7,6 +7,7 @@ import { clientOperations } from '../admin/clients/operations.ts';
 import { entitlementOperations } from '../admin/entitlements/operations.ts';
 import { groupOperations } from '../admin/groups/operations.ts';
 import { keyOperations } from '../admin/keys/operations.ts';
+import { mailOperations } from '../admin/mails/operations.ts';
 import { providerOperations } from '../admin/providers/operations.ts';
 import { serviceCredentialOperations } from '../admin/service-credentials/operations.ts';
 import { settingOperations } from '../admin/settings/operations.ts';
@@ -208,6 +209,7 @@ const clientCommands = {
 
 const mailCommand = {
   ...mailPreviewCommand,
+  ...commandsOf(mailOperations),
   'mail test': command({
     summary: 'Send a test email. Uses the settings of this command, and prints what the mail server answered.',
     operands: { email: { value: 'email' } },

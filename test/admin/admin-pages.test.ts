@@ -29,6 +29,7 @@ const pages = [
   '/audit/unauthenticated',
   '/settings',
   '/settings/mails',
+  '/users/refused-addresses',
   '/settings/mails/reset',
   '/search?q=web',
 ].map((page) => `/admin${page}`);

@@ -122,6 +122,7 @@ test('every page of administration is accessible, light and dark, on a phone and
     '/admin/audit/unauthenticated',
     '/admin/settings',
     '/admin/settings/mails',
+    '/admin/users/refused-addresses',
     '/admin/settings/mails/new_device?look=phone_dark',
     '/admin/settings/mails/client_rejected?look=text',
     '/admin/audit/unauthenticated?address=192.0.2.1',

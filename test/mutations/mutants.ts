@@ -85,7 +85,7 @@ export const mutants: readonly Mutant[] = [
     breaks: 'Webhooks and mails about a change survive it',
     file: 'src/platform/mail/sender.ts',
     text: "await deps.tracer.send('send mail'",
-    instead: "await deleteMail(deps.db, mail_id);\n      await deps.tracer.send('send mail'",
+    instead: "await part.run(deleteMail(mail_id));\n      await deps.tracer.send('send mail'",
     tests: [{ file: 'test/platform/mail.test.ts', names: ['a mail outlives a server that refuses it'] }],
   },
   {

@@ -33,6 +33,7 @@ const pages = (here: TestUser, client_id: string): Readonly<Record<string, strin
   '/admin/audit': '',
   '/admin/audit?action=user.created': here.user_id,
   '/admin/audit/unauthenticated': '',
+  '/admin/users/refused-addresses': '',
   [`/admin/clients/${client_id}`]: 'Test product',
   [`/admin/clients/${client_id}/logout-deliveries`]: '',
   [`/developer/clients/${client_id}`]: 'Test product',

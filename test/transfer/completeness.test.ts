@@ -13,6 +13,7 @@ const leftBehind: readonly TableName[] = [
   ...(['sessions', 'grants', 'grant_endings', 'authorization_requests', 'pushed_requests'] as const),
   ...(['revoked_access_tokens', 'sign_in_attempts', 'known_devices', 'kept_forms', 'form_answers'] as const),
   ...(['one_time_links', 'spent_tokens', 'outgoing_mails', 'logout_deliveries', 'webhook_deliveries'] as const),
+  'refused_addresses',
   ...(['signing_keys', 'retired_signing_keys', 'master_key_check', 'retired_master_keys', 'placement_keys'] as const),
   ...(['audit_log', 'audit_heads', 'unauthenticated_events', 'failure_counters', 'client_failures'] as const),
   ...(['daily_counts', 'active_users', 'counted_places', 'hidden_setup_steps'] as const),

@@ -4,15 +4,19 @@ import { notFound } from '../../platform/errors.ts';
 import { withOwnLogo } from '../../platform/mail/brand.ts';
 import { exampleMail } from '../../platform/mail/examples.ts';
 import { isLetterName, type LetterName } from '../../platform/mail/letters.ts';
+import { listRefusals } from '../../platform/mail/refusals.ts';
 import { pagesOf } from '../page-access.ts';
 import { chosenIn, mailsPage, mailsPath, previewPage } from './page.ts';
+import { refusedPage, refusedPath } from './refused-page.ts';
 
 const mailOf = (name: string): LetterName => {
   if (!isLetterName(name)) throw notFound();
   return name;
 };
 
-/** Every mail, with invented people in it. */
+const refusalsAtOnce = 50;
+
+/** Every mail, with invented people in it, and whom none reaches. */
 export async function mailPageRoutes(app: FastifyInstance, deps: Deps) {
   const pages = pagesOf(app, deps, 'settings:read');
   pages.show(mailsPath, ({ view }) => mailsPage(view, deps));
@@ -25,4 +29,8 @@ export async function mailPageRoutes(app: FastifyInstance, deps: Deps) {
     const { language, scheme } = chosenIn(deps, mail, query);
     return withOwnLogo(exampleMail(deps, mail, language, scheme).html, deps.config);
   });
+
+  pagesOf(app, deps, 'users:read').show(refusedPath, async ({ view, query: { before } }) =>
+    refusedPage(view, await listRefusals(deps, { limit: refusalsAtOnce, ...(before !== undefined && { before }) })),
+  );
 }

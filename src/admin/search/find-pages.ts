@@ -22,6 +22,7 @@ const consolePages: readonly ConsolePage[] = [
   { path: '/admin/audit/unauthenticated', label: 'admin.unauthenticated.title', needs: 'audit:read' },
   { path: '/admin/settings#look', label: 'admin.settings.group.look', needs: 'settings:read' },
   { path: '/admin/settings#mail', label: 'admin.settings.mail.test', needs: 'settings:write' },
+  { path: '/admin/users/refused-addresses', label: 'admin.refused.title', needs: 'users:read' },
   { path: '/admin/settings/mails', label: 'admin.mails.title', needs: 'settings:read' },
   { path: '/admin/settings#limits', label: 'admin.settings.group.limits', needs: 'settings:read' },
 ];

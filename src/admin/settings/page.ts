@@ -6,6 +6,7 @@ import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { adminTab, buttonForm } from '../components.ts';
 import { mailsPath } from '../mails/page.ts';
+import { refusedPath } from '../mails/refused-page.ts';
 import type { readSettings, Setting } from './read-settings.ts';
 import { settingText } from './setting-text.ts';
 import type { MailTest } from './test-mail.ts';
@@ -46,7 +47,9 @@ const foldedTable = (view: View, settings: readonly Setting[]): Html =>
 ${settingTable(view, settings)}</details>`;
 
 const linkToMails = (view: View): Html =>
-  html`<p class="actions"><a class="button quiet" href="${mailsPath}">${view.t('admin.mails.title')}</a></p>`;
+  html`<p class="actions"><a class="button quiet" href="${mailsPath}">${view.t('admin.mails.title')}</a>${
+    view.may('users:read') && html` <a class="button quiet" href="${refusedPath}">${view.t('admin.refused.title')}</a>`
+  }</p>`;
 
 const mailTest = (view: View, { mail }: Pick<SettingsView, 'mail'>): Html =>
   mail === 'none'

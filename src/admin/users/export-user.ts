@@ -23,6 +23,7 @@ import { listConsentsOfUser } from '../../oauth/statements.ts';
 import { now } from '../../platform/clock.ts';
 import { inPages } from '../../platform/db/slices.ts';
 import type { FileAnswer } from '../../platform/http/operation.ts';
+import { findRefusal } from '../../platform/mail/refusals.ts';
 
 /**
  * What is stored about a user, for the user (GDPR articles 15 and 20): as JSON, a page at a time, so that memory stays
@@ -48,7 +49,16 @@ async function* contentOf(deps: Deps, user: User, exported_at: number): AsyncGen
   const directory = user_name === undefined ? null : { user_name, external_id, created_at };
   const sign_in_methods = await signInMethods(deps, user.user_id);
   const attributes = valuesByName(await deps.attributes.read(), user.attributes);
-  const head = { exported_at, user: { ...user, attributes }, picture, groups, directory, sign_in_methods };
+  const mail_refusal = (await findRefusal(deps, user.email)) ?? null;
+  const head = {
+    exported_at,
+    user: { ...user, attributes },
+    picture,
+    groups,
+    directory,
+    sign_in_methods,
+    mail_refusal,
+  };
   yield JSON.stringify(head).slice(0, -1);
   for (const [name, pages] of Object.entries(sections(deps, user.user_id))) {
     yield `,${JSON.stringify(name)}:[`;

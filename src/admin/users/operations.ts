@@ -10,6 +10,7 @@ import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { paging } from '../../platform/http/paging.ts';
 import { table, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
+import { Refusal } from '../mails/operations.ts';
 import {
   administration,
   OptionalReasonBody,
@@ -82,6 +83,9 @@ const UserOverview = Type.Object({
     clients: Count,
     entitlements: Count,
   }),
+  mail_refusal: Type.Union([Refusal, Type.Null()], {
+    description: 'That mail to the address was refused for good, and none was accepted since; null if not.',
+  }),
 });
 
 export const userOperand = {
@@ -128,6 +132,7 @@ export const describeOverview = ({
   factors,
   lock,
   counts,
+  mail_refusal,
   ...user
 }: ReturnType<typeof overviewRecord>) =>
   table([
@@ -136,6 +141,7 @@ export const describeOverview = ({
       value === null || claim === 'preferred_username' ? [] : [[claim, value]],
     ),
     ...Object.entries(attributes).map(([name, value]) => [name, Array.isArray(value) ? value : String(value)]),
+    ...(mail_refusal ? [['Mail refused', `${time(mail_refusal.last_at)}: ${mail_refusal.answer}`]] : []),
     ['Password', factors.password ? lockText(lock) : '-'],
     ['Authenticator app', factors.totp],
     ['Backup codes', `${factors.backup_codes.remaining} of ${factors.backup_codes.total}`],

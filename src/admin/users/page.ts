@@ -18,6 +18,7 @@ import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
 import { statusBadge } from '../clients/list-page.ts';
 import { adminTab, clientPath, doneNotice, reasonField, type Shown, step } from '../components.ts';
+import { refusalWords } from '../mails/refused-page.ts';
 import { grantList, searchAccess, sessionList } from './access-pages.ts';
 import { entitlementSection } from './entitlement-history.ts';
 import { userBadges } from './list-page.ts';
@@ -69,7 +70,7 @@ export function userPage(view: View, of: UserView, shown: Shown): Page {
     content: html`<div class="person">${personAvatar(view, user)}
 <div><h1>${untrusted(user.name ?? user.email)}${userBadges(view, user)}</h1>
 <p class="soft">${untrustedEmail(user.email)} (${view.t(verified)})</p>${sameMailbox(view, user)}</div></div>
-${shown.problem}${doneNotice(view, shown, 'users', done)}
+${mailRefusal(view, of.overview)}${shown.problem}${doneNotice(view, shown, 'users', done)}
 ${facts(view, of)}
 ${view.may('audit:read') && html`<p><a href="/admin/audit?who=${user_id}">${view.t('admin.history')}</a> · <a href="/admin/audit/unauthenticated?target=${user_id}" id="user-unauthenticated">${view.t('admin.unauthenticated.link')}</a></p>`}
 ${offersActions(view) && html`<h2>${view.t('admin.users.actions')}</h2>`}
@@ -89,6 +90,12 @@ ${of.clients.length === 0 ? emptyList(view.t('admin.users.clients.none')) : html
 ${entitlementSection(view, user_id, of.entitlements)}`,
   };
 }
+
+const mailRefusal = (view: View, { mail_refusal }: UserOverview): Html | false =>
+  mail_refusal !== null &&
+  html`<div class="advice" id="mail-refused"><p>${view.t('admin.users.mail_refused')}</p>
+${refusalWords(view, mail_refusal)}</div>
+`;
 
 /** Of sessions and grants; the others have a page of their own. */
 export const itemsShown = 10;

@@ -18,6 +18,7 @@ import type { Deps } from '../../oauth/deps.ts';
 import { listGrants } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
 import type { LimitDeps, PlacementDeps } from '../../platform/deps.ts';
+import { findRefusal } from '../../platform/mail/refusals.ts';
 
 /** `isLocked`: so many passwords were wrong that none is accepted at present on a browser that the account does not know. */
 export type ListedUser = User & { factors: Factors; isLocked: boolean };
@@ -46,7 +47,7 @@ export const maxCounted = 1000;
 /** A user with their sign-in methods and access. @throws {RequestError} `not_found`. */
 export async function userOverview(deps: LimitDeps & Pick<Deps, 'attributes'>, user_id: string) {
   const user = await requireUser(deps, user_id);
-  const [factors, lock, sessions, { grants }, clients, entitlements, register] = await Promise.all([
+  const [factors, lock, sessions, { grants }, clients, entitlements, register, refusal] = await Promise.all([
     readFactors(deps, user_id),
     lockStateOf(deps, user),
     activeSessionsOf(deps.db, user_id, now(deps)),
@@ -54,6 +55,7 @@ export async function userOverview(deps: LimitDeps & Pick<Deps, 'attributes'>, u
     listOwnClients(deps, user_id),
     listEntitlements(deps.db, user_id),
     deps.attributes.read(),
+    findRefusal(deps, user.email),
   ]);
   const counts = {
     sessions: sessions.length,
@@ -61,7 +63,8 @@ export async function userOverview(deps: LimitDeps & Pick<Deps, 'attributes'>, u
     clients: clients.length,
     entitlements: entitlements.length,
   };
-  return { user, attributes: valuesByName(register, user.attributes), factors, lock, counts };
+  const mail_refusal = refusal ?? null;
+  return { user, attributes: valuesByName(register, user.attributes), factors, lock, counts, mail_refusal };
 }
 
 async function readFactors(deps: Pick<Deps, 'db'>, user_id: string) {

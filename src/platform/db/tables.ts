@@ -163,6 +163,12 @@ export const tables = {
     expires: { at: 'expires_at', job: 'purge requests', keptSeconds: 900 },
     restore: 'delete',
   },
+  refused_addresses: {
+    key: 'address_hash',
+    place: 'key',
+    expires: { at: 'last_at', job: 'purge refused addresses', keptSeconds: 30 * day },
+    restore: 'keep',
+  },
   // Two years, too long for an owner to wait out.
   remembered_suspensions: {
     key: 'client_id',

@@ -1,13 +1,14 @@
 import type { Logger } from 'pino';
 import { type Clock, now } from '../clock.ts';
 import type { Config } from '../config.ts';
-import type { Db, Part } from '../db/db.ts';
+import { type Db, inOrder, type Part } from '../db/db.ts';
 import { sumOfAll, workIn } from '../db/parts.ts';
 import type { Retried } from '../db/planned.ts';
 import { deliveryAttempts, deliveryDelays } from '../delivery-metrics.ts';
 import type { Tracer } from '../tracing.ts';
 import type { Vault } from '../vault.ts';
 import { openMail, openQueue } from './queue.ts';
+import { outcomeOf } from './refusals.ts';
 import {
   bringMailsForward,
   claimMail,
@@ -19,6 +20,7 @@ import {
 } from './store.ts';
 import {
   isPermanent,
+  mailProblem,
   openTransport,
   type SmtpError,
   statusOf,
@@ -151,8 +153,9 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
 
   async function attempt(part: Part, waiting: WaitingMail): Promise<'unreachable' | undefined> {
     const { mail_id, attempts, created_at } = waiting;
-    const giveUp = async (why: object): Promise<undefined> => {
-      await deleteMail(part, mail_id);
+    const end = { in: part, run: { mail: deleteMail(mail_id) } };
+    const giveUp = async (why: object, refused?: { to: string; answer: string }): Promise<undefined> => {
+      await (refused ? inOrder(end, outcomeOf(deps.db, refused.to, refused.answer, now(deps))) : part.change(end));
       deliveryAttempts.count('mail', 'dead');
       deps.log.error({ mail_id, attempts, ...why }, 'an email could not be delivered; it will not be retried');
     };
@@ -161,8 +164,10 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
     // At least once: if the node that claims it dies between sending and deleting, another sends it again.
     if (!(await claimMail(part, waiting, now(deps) + claimSeconds))) return undefined;
     if (attempts === 0) deliveryDelays.observe(Math.max(0, now(deps) - created_at), 'mail');
+    let to: string;
     try {
       const { request_id, expires_at = Number.POSITIVE_INFINITY, ...mail } = openMail(deps.vault, waiting);
+      to = mail.to;
       if (expires_at <= now(deps)) return giveUp({ reason: 'link_expired' });
       await deps.tracer.send('send mail', transport.server, request_id, () =>
         transport.send({ ...mail, mail_id, created_at }),
@@ -172,14 +177,17 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
       // Not what the mail server has answered, which may quote an address.
       const reason =
         responseCode === undefined ? withoutMailSecrets(deps.config, message) : statusOf(error as SmtpError);
-      if (isPermanent(error as SmtpError)) return giveUp({ code, responseCode, reason });
+      if (isPermanent(error as SmtpError)) {
+        const answer = withoutMailSecrets(deps.config, mailProblem(error));
+        return giveUp({ code, responseCode, reason }, { to: to!, answer });
+      }
       deliveryAttempts.count('mail', 'failed');
       await postponeMail(part, waiting, now(deps) + retryAfter);
       deps.log.warn({ mail_id, attempts, code, responseCode, reason }, 'an email was not accepted; it will be retried');
       return code !== undefined && unreachable.has(code) ? 'unreachable' : undefined;
     }
     deliveryAttempts.count('mail', 'delivered');
-    await deleteMail(part, mail_id);
+    await inOrder(end, outcomeOf(deps.db, to, undefined, now(deps)));
     return undefined;
   }
 

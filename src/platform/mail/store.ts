@@ -85,8 +85,7 @@ export const bringMailsForward: Retried['bringForward'] = (part, at, rows) => {
   );
 };
 
-export const deleteMail = (part: Part, mail_id: string) =>
-  part.run(sql`delete from outgoing_mails where mail_id = ${mail_id}`);
+export const deleteMail = (mail_id: string): Sql => sql`delete from outgoing_mails where mail_id = ${mail_id}`;
 
 const Counted = row('outgoing_mails', { waiting: integer });
 
