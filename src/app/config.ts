@@ -62,6 +62,7 @@ const ownSettings = [
   'SIGNET_REVIEW_MAILS',
   'SIGNET_SECOND_FACTOR',
   'SIGNET_ADMIN_SECOND_FACTOR',
+  'SIGNET_TRUSTED_BROWSER_DAYS',
   'SIGNET_DEVISE_PEPPER',
   'SIGNET_FIREBASE_SIGNER_KEY',
   'SIGNET_SMTP_URL',
@@ -191,6 +192,8 @@ export function readConfig(
     reviewMails: isOn('SIGNET_REVIEW_MAILS', 'on'),
     secondFactorFrom: readRequiredFrom('SIGNET_SECOND_FACTOR', read, { never: 'optional', always: 'required' }),
     adminSecondFactorFrom: readRequiredFrom('SIGNET_ADMIN_SECOND_FACTOR', read, { never: 'off', always: 'on' }),
+    trustedBrowserDays:
+      (read('SIGNET_TRUSTED_BROWSER_DAYS') && readInteger('SIGNET_TRUSTED_BROWSER_DAYS', 30, 1, 30)) || undefined,
     smtpUrl: readSmtpUrl(read('SIGNET_SMTP_URL')),
     mailFrom: readMailFrom(read('SIGNET_MAIL_FROM') ?? `${JSON.stringify(brand.name)} <no-reply@${base.hostname}>`),
     webhookInternal: readSubnets(

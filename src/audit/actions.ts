@@ -52,6 +52,9 @@ const actions = {
     'session.refused': 'users',
     'session.ended': 'user_id',
     'session.ended_others': 'users',
+    'trusted_browser.added': 'users',
+    'trusted_browser.replayed': 'users',
+    'trusted_browser.ended': 'user_id',
   },
   clients: {
     'client.registered': 'owner',

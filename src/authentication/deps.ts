@@ -71,6 +71,8 @@ export type WaitingRequest = {
     max_age?: number;
     /** Classes of which one has to be reached. */
     essential_acrs?: readonly string[];
+    /** The class that is preferred. */
+    acr?: string;
     login_hint?: string;
     ui_locales?: string;
   };
@@ -86,6 +88,8 @@ export type AuthorizationRequests = {
   redirectUriIn(path: string): Promise<string | undefined>;
   /** Whether the application gets no code from a session with one factor. */
   requiresTwoFactors(pending: WaitingRequest): Promise<boolean>;
+  /** Whether the application wants a second factor that is given now, for which no browser stands in. */
+  asksSecondFactor(pending: WaitingRequest): Promise<boolean>;
   /** Whether the application gets nothing from that session but by another sign-in. */
   requiresSignIn(request_id: string, browser_hash: string, session: Session): Promise<boolean>;
   /** For the change that starts or renews the session. */

@@ -30,7 +30,7 @@ export {
   insertActiveTotp,
   someBackupCodes,
 } from './credentials/two-factor.store.ts';
-export { deletePendingSignInsOfUser } from './sessions/pending-sign-ins.store.ts';
+export { endSecondSteps } from './sessions/second-steps.ts';
 export {
   activeSessionsOf,
   endSessions,
@@ -42,3 +42,4 @@ export {
   type ListedSession,
   type Session,
 } from './sessions/store.ts';
+export type { TrustedBrowser } from './sessions/trusted-browsers.store.ts';

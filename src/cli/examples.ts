@@ -21,6 +21,8 @@ export const examples: Readonly<Record<string, string>> = {
   'users import': 'users import users.jsonl --keep-subjects --dry-run',
   'sessions list': 'sessions list ada@example.com',
   'sessions end': 'sessions end ada@example.com ses_id',
+  'trusted-browsers list': 'trusted-browsers list ada@example.com',
+  'trusted-browsers end': 'trusted-browsers end ada@example.com trb_id',
   'grants list': 'grants list ada@example.com --query "field notes"',
   'entitlements list': 'entitlements list --product editor --status past_due',
   'clients create': 'clients create --name Intranet --redirect-uri https://intranet.example.com/callback --approve',

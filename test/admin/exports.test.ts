@@ -9,8 +9,9 @@ import { plain } from '../support/plain-sql.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
+import { trustSomeBrowser } from '../support/trusted-browsers.ts';
 
-const env = { SIGNET_RATE_LIMITS: 'off' };
+const env = { SIGNET_TRUSTED_BROWSER_DAYS: '30', SIGNET_RATE_LIMITS: 'off' };
 const reason = 'Asked for by mail.';
 type Json = Record<string, unknown>;
 
@@ -34,6 +35,7 @@ async function userWithEverything(signet: Signet) {
   const notes = { metadata: { margin: 'secret of the shop' }, external_customer_id: 'cus_of_the_shop' };
   for (const version of [1, 2])
     await postEntitlement(signet, authorization, writeOf(user.user_id, { version, ...notes }));
+  await trustSomeBrowser(signet, user.user_id);
   await user.elsewhere().signIn({ password: 'wrong' });
   return { user, client, tokens, totp };
 }
@@ -60,6 +62,7 @@ testSignet(
     const sections = [
       'groups',
       'sessions',
+      'trusted_browsers',
       'grants',
       'consents',
       'clients',

@@ -326,7 +326,10 @@ test('MF-05: on PostgreSQL no sign-in slips past the second factor that is being
   const devices = await openTransaction(t, deps, { sql: 'lock table known_devices in share row exclusive mode' });
   const visit = { previous: undefined, request_id: undefined, next: undefined, deviceToken: 'dv_x' };
   const proof = { user_id: owner.user_id, methods: ['fed' as const], secondStep: false };
-  const entering = completeSignIn(deps, proof, { ...visit, address: '127.0.0.1', userAgent: undefined });
+  const entering = completeSignIn(deps, proof, {
+    ...visit,
+    ...{ address: '127.0.0.1', userAgent: undefined, trustedBrowsers: undefined, asksSecondFactor: false },
+  });
   await devices.untilBlocked([entering]);
   const confirmation = { code: totpAt(secret, now(signet.deps)), end_other_sessions: true };
   const confirming = owner.browser.postJson(confirmPath, confirmation);

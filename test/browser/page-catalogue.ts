@@ -149,6 +149,7 @@ const accountPages: CataloguePage[] = [
   { name: 'providers-linked', path: '/account/security/providers?done=linked', as: 'grace' },
   { name: 'providers-none', path: '/account/security/providers', as: 'ada' },
   { name: 'sessions', path: '/account/sessions', as: 'ada' },
+  { name: 'sessions-trusted', path: '/account/sessions', as: 'grace' },
   { name: 'apps', path: '/account/apps', as: 'ada' },
   { name: 'apps-none', path: '/account/apps', as: 'mary' },
   { name: 'entitlements', path: '/account/entitlements', as: 'ada' },

@@ -6,6 +6,7 @@ import { plain } from '../support/plain-sql.ts';
 import type { RegisteredClient } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
+import { trustSomeBrowser } from '../support/trusted-browsers.ts';
 
 export type SeededSignet = {
   signet: Signet;
@@ -28,7 +29,11 @@ export const agents = {
 
 /** A deployment as it looks after some use. */
 export async function startSeededSignet(t: TestContext): Promise<SeededSignet> {
-  const env = { SIGNET_GOOGLE_CLIENT_ID: 'example', SIGNET_GOOGLE_CLIENT_SECRET: 'example' };
+  const env = {
+    SIGNET_GOOGLE_CLIENT_ID: 'example',
+    SIGNET_GOOGLE_CLIENT_SECRET: 'example',
+    SIGNET_TRUSTED_BROWSER_DAYS: '30',
+  };
   const signet = await startSignet(t, { mail: true, env });
   const { mailbox } = signet;
   const email = 'augusta.ada.king-noel.countess.of.lovelace@analytical-engine.example.com';
@@ -56,6 +61,7 @@ export async function startSeededSignet(t: TestContext): Promise<SeededSignet> {
   await signInWith(mary, agents.desk);
   await mary.browser.postEmpty('/v1/me/2fa/totp/enroll');
   await signInWith(ada, agents.desk); // recently enough for everything
+  await trustSomeBrowser(signet, grace.user_id, agents.phone);
   return { signet, mailbox, ada, grace, mary, client };
 }
 

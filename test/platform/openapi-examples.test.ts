@@ -20,6 +20,7 @@ import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import { inTheWayOf, withoutSchema } from '../support/sql-places.ts';
 import type { TestUser } from '../support/test-user.ts';
+import { trustSomeBrowser } from '../support/trusted-browsers.ts';
 import { acmeAt, startUpstream } from '../support/upstream.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
@@ -365,6 +366,13 @@ const calls: Record<string, Prepare> = {
   },
   'post /v1/admin/users/{user_id}/reset-factors': ofUser,
   'put /v1/admin/users/{user_id}/role': ofUser,
+  'get /v1/admin/users/{user_id}/trusted-browsers': async (given) => {
+    await trustSomeBrowser(given.signet, given.user.user_id);
+    return ofUser(given);
+  },
+  'delete /v1/admin/users/{user_id}/trusted-browsers/{browser_id}': async ({ signet, user: { user_id } }) => ({
+    path: { user_id, browser_id: await trustSomeBrowser(signet, user_id) },
+  }),
   'get /v1/admin/users/{user_id}/sessions': ofUser,
   'delete /v1/admin/users/{user_id}/sessions/{session_id}': async (given) => {
     const { json } = await given.admin.browser.get(`/v1/admin/users/${given.user.user_id}/sessions`);
@@ -441,6 +449,11 @@ async function withAnotherSession({ user }: Given) {
   return { browser: user.browser, path: { session_id: String((json?.session as { id?: string })?.id) } };
 }
 
+const withTrustedBrowser = async ({ signet, user }: Given): Promise<Call> => ({
+  browser: user.browser,
+  path: { browser_id: await trustSomeBrowser(signet, user.user_id) },
+});
+
 /** A passkey as its ceremony would have left it. */
 async function withPasskey({ signet, user }: Given): Promise<Call> {
   await plain(signet.deps.db).run(
@@ -490,6 +503,8 @@ const accountCalls: Record<string, Prepare> = {
   'delete /v1/me/password': withPasskey,
   'get /v1/me/sessions': asUser,
   'delete /v1/me/sessions': asUser,
+  'get /v1/me/trusted-browsers': withTrustedBrowser,
+  'delete /v1/me/trusted-browsers/{browser_id}': withTrustedBrowser,
   'patch /v1/me/sessions/{session_id}': withAnotherSession,
   'delete /v1/me/sessions/{session_id}': withAnotherSession,
 };
@@ -504,7 +519,12 @@ const openEnded = new Set(['post /v1/me/passkeys/options']);
 const opensToStrangers = 'post /oauth/revoke';
 
 test('every answer of the server is what the document says, with the very examples of the document', async (t) => {
-  const env = { SIGNET_RATE_LIMITS: 'off', SIGNET_WEBHOOK_INTERNAL: '127.0.0.1,::1', ...acmeAt('http://127.0.0.1:9') };
+  const env = {
+    SIGNET_TRUSTED_BROWSER_DAYS: '30',
+    SIGNET_RATE_LIMITS: 'off',
+    SIGNET_WEBHOOK_INTERNAL: '127.0.0.1,::1',
+    ...acmeAt('http://127.0.0.1:9'),
+  };
   const signet = await startSignet(t, { env });
   const statements = watchStatements(signet.deps.db);
   const document = await read(signet);

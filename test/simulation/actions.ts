@@ -124,6 +124,7 @@ async function signIn(context: Context, { x }: Step): Promise<void> {
     expires_at: now + sessionSeconds,
     address,
     user_agent: null,
+    trusted_by: null,
     second_step: false,
   };
   const outcome = await outcomeOf(() =>

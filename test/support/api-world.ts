@@ -11,6 +11,7 @@ import { newGroup } from './groups.ts';
 import { plain } from './plain-sql.ts';
 import { type Options, type Signet, startSignet } from './signet.ts';
 import type { TestUser } from './test-user.ts';
+import { trustSomeBrowser } from './trusted-browsers.ts';
 
 // Every address that a session opens, from the API's own description, and the world that they are tried in.
 
@@ -42,7 +43,10 @@ export const takesReauthentication = ({ operation: { description = '', responses
 export const label = ({ method, path }: Endpoint) => `${method} ${path}`;
 
 export async function world(t: TestContext, options: Pick<Options, 'engine'> = {}): Promise<World> {
-  const signet = await startSignet(t, { ...options, env: { SIGNET_RATE_LIMITS: 'off' } });
+  const signet = await startSignet(t, {
+    ...options,
+    env: { SIGNET_RATE_LIMITS: 'off', SIGNET_TRUSTED_BROWSER_DAYS: '30' },
+  });
   const [owner, other] = [await signet.signedInUser(), await signet.signedInUser()];
   const administrator = await signet.signedInUser({ role: 'admin' });
   const client = await signet.registerClient({ owner });
@@ -95,6 +99,7 @@ export async function world(t: TestContext, options: Pick<Options, 'engine'> = {
       user_id: owner.user_id,
       session_id: session?.session_id ?? '',
       grant_id: grant?.grant_id ?? '',
+      browser_id: await trustSomeBrowser(signet, owner.user_id),
       secret_id: secret?.secret_id ?? '',
       webhook_id,
       delivery_id: 'msg_1',

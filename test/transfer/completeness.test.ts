@@ -11,7 +11,14 @@ const ofUsers: readonly TableName[] = ['users', 'passwords', 'passkeys', 'totp',
 /** What docs/leaving.md says is left behind, and what a store makes anew. */
 const leftBehind: readonly TableName[] = [
   ...(['sessions', 'grants', 'grant_endings', 'authorization_requests', 'pushed_requests'] as const),
-  ...(['revoked_access_tokens', 'sign_in_attempts', 'known_devices', 'kept_forms', 'form_answers'] as const),
+  ...([
+    'revoked_access_tokens',
+    'sign_in_attempts',
+    'known_devices',
+    'trusted_browsers',
+    'kept_forms',
+    'form_answers',
+  ] as const),
   ...(['one_time_links', 'spent_tokens', 'outgoing_mails', 'logout_deliveries', 'webhook_deliveries'] as const),
   'refused_addresses',
   ...(['signing_keys', 'retired_signing_keys', 'master_key_check', 'retired_master_keys', 'placement_keys'] as const),

@@ -75,6 +75,7 @@ const readers: { readonly [Group in SettingGroup]?: Readonly<Record<string, Read
     SIGNET_REVIEW_MAILS: ({ reviewMails }) => reviewMails,
     SIGNET_SECOND_FACTOR: ({ secondFactorFrom }) => describeDay(secondFactorFrom, 'optional', 'required'),
     SIGNET_ADMIN_SECOND_FACTOR: ({ adminSecondFactorFrom }) => describeDay(adminSecondFactorFrom, 'off', 'on'),
+    SIGNET_TRUSTED_BROWSER_DAYS: ({ trustedBrowserDays }) => trustedBrowserDays,
     SIGNET_DEVISE_PEPPER: secret,
     SIGNET_FIREBASE_SIGNER_KEY: secret,
   },

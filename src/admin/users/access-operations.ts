@@ -1,6 +1,12 @@
 import type { AdministrativePermission } from '../../accounts/permissions.ts';
 import { requireUser } from '../../accounts/users.ts';
 import { endUserSession, listSessions, SessionRecord, sessionRecord } from '../../authentication/sessions/sessions.ts';
+import {
+  endTrustedBrowser,
+  listTrustedBrowsers,
+  TrustedBrowserRecord,
+  trustedBrowserRecord,
+} from '../../authentication/sessions/trusted-browsers.ts';
 import { entitlementStatuses } from '../../entitlements/entitlement.ts';
 import { entitlementHistory } from '../../entitlements/read-history.ts';
 import { grantRecord, listGrants, revokeGrantByAdministrator } from '../../oauth/grants/grants.ts';
@@ -129,6 +135,67 @@ export const accessOperations = {
       operands: userOperand,
       json: (_, { session_id }) => ({ ended: session_id }),
       text: (_, { session_id }) => `${session_id} has ended, and its tokens have been revoked.`,
+    },
+  }),
+
+  listTrustedBrowsers: operation({
+    ...one('users:read'),
+    id: 'listUserTrustedBrowsers',
+    method: 'GET',
+    path: '/v1/admin/users/:user_id/trusted-browsers',
+    summary: 'List the browsers that a user trusts',
+    description: 'In which signing in does not ask for the second factor of the user.',
+    answer: {
+      description: 'Last used first; an empty list where there are none.',
+      schema: Type.Object({ trusted_browsers: Type.Array(TrustedBrowserRecord, { description: 'Twenty at most.' }) }),
+    },
+    refusals: ['not_found'],
+    async run(deps, { user_id }) {
+      await requireUser(deps, user_id);
+      return { trusted_browsers: (await listTrustedBrowsers(deps, user_id)).map(trustedBrowserRecord) };
+    },
+    command: {
+      name: 'trusted-browsers list',
+      summary: 'List the browsers that a user trusts, most recently used first.',
+      operands: userOperand,
+      text: ({ trusted_browsers }) =>
+        trusted_browsers.length === 0
+          ? 'The user trusts no browser.'
+          : list([
+              ['BROWSER', 'LAST USED', 'UNTIL', 'ADDRESS', 'DEVICE'],
+              ...trusted_browsers.map((each) => [
+                each.browser_id,
+                time(each.last_used_at),
+                time(each.expires_at),
+                each.address,
+                each.device,
+              ]),
+            ]),
+    },
+  }),
+
+  endTrustedBrowser: operation({
+    ...administration('users:write'),
+    id: 'endUserTrustedBrowser',
+    method: 'DELETE',
+    path: '/v1/admin/users/:user_id/trusted-browsers/:browser_id',
+    summary: 'End the trust of a user in a browser',
+    description:
+      'The next sign-in in it asks for the second factor. Sessions go on; those that rest on it get no more codes for apps until then.',
+    parameters: { user_id: 'user_id of the user.', browser_id: 'As in the list.' },
+    body: OptionalReasonBody,
+    bodyIsOptional: true,
+    example: reasonExample,
+    answer: ended,
+    refusals: ['not_found'],
+    run: (deps, { caller, user_id, browser_id, body: { reason } }) =>
+      endTrustedBrowser(deps, caller, { user_id, browser_id }, reason),
+    command: {
+      name: 'trusted-browsers end',
+      summary: 'End the trust of a user in a browser: the next sign-in in it asks for the second factor.',
+      operands: userOperand,
+      json: (_, { browser_id }) => ({ ended: browser_id }),
+      text: (_, { browser_id }) => `${browser_id} is no longer trusted.`,
     },
   }),
 

@@ -1,7 +1,8 @@
 import type { User } from '../../accounts/statements.ts';
 import { deviceName } from '../../authentication/sessions/browser.ts';
-import { methodsInWords } from '../../authentication/sessions/page.ts';
-import type { ListedSession } from '../../authentication/statements.ts';
+import { methodsInWords, trustedInWords } from '../../authentication/sessions/page.ts';
+import { trustedBrowserId } from '../../authentication/sessions/trusted-browsers.ts';
+import type { ListedSession, TrustedBrowser } from '../../authentication/statements.ts';
 import type { ListedGrant } from '../../oauth/statements.ts';
 import { type Html, html, ipAddress, untrusted } from '../../platform/pages/html.ts';
 import { emptyList, pager, pathWith } from '../../platform/pages/lists.ts';
@@ -31,10 +32,10 @@ const h2: Title = (id, text) => html`<h2 id="${id}">${text}</h2>`;
 const h3: Title = (id, text) => html`<h3 id="${id}">${text}</h3>`;
 
 /** Ends one of them. It is named by what stands beside it, too: in a list of them, each has another name. */
-const endStep = (view: View, id: string, action: string, text: Html): Html =>
+const endStep = (view: View, id: string, action: string, text: Html, hint?: 'admin.reason.hint'): Html =>
   html`<details><summary id="${id}-end" aria-labelledby="${id}-end ${id} ${id}-what">${text}</summary>
 <form method="post" action="${action}">
-${reasonField(view, `${id}-reason`, 'admin.reason.mailed')}
+${reasonField(view, `${id}-reason`, hint ?? 'admin.reason.mailed')}
 <button type="submit" class="danger" aria-labelledby="${id}-end ${id} ${id}-what">${text}</button></form></details>`;
 
 const sessionItem = (view: View, user_id: string, session: ListedSession, title: Title) => html`<li><div>
@@ -49,6 +50,22 @@ ${title(grant.grant_id, view.may('clients:read') ? html`<a href="${clientPath(gr
 <p id="${grant.grant_id}-what"><code>${grant.scope}</code> · ${view.t('admin.users.grants.since', { when: view.ago(grant.created_at) })}</p>
 </div>
 ${view.may('users:write') && endStep(view, grant.grant_id, `/admin/users/${user_id}/grants/${grant.grant_id}/end`, view.t('admin.users.grants.end'))}</li>
+`;
+
+/** The browsers that stand in for the second factor of a user, with a heading. Nothing where there are none. */
+export const trustedBrowserList = (view: View, user_id: string, browsers: readonly TrustedBrowser[]): Html | false =>
+  browsers.length > 0 &&
+  html`<h2>${view.t('admin.users.trusted')}</h2>
+<ul class="items">${browsers.map((browser) => {
+    const id = trustedBrowserId(browser);
+    const end = `/admin/users/${user_id}/trusted-browsers/${id}/end`;
+    return html`<li><div>
+${h3(id, html`${deviceName(browser.user_agent) ?? view.t('admin.users.sessions.unknown')}`)}
+<p id="${id}-what">${browser.address !== null && html`${ipAddress(browser.address)} · `}${trustedInWords(view, browser)}</p>
+</div>
+${view.may('users:write') && endStep(view, id, end, view.t('admin.users.trusted.end'), 'admin.reason.hint')}</li>
+`;
+  })}</ul>
 `;
 
 type AccessList = 'sessions' | 'grants';

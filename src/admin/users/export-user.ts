@@ -7,6 +7,7 @@ import { readLog } from '../../audit/read-log.ts';
 import type { LogPlace } from '../../audit/statements.ts';
 import { listUnauthenticated } from '../../audit/unauthenticated.ts';
 import { listSessions, sessionRecord } from '../../authentication/sessions/sessions.ts';
+import { listTrustedBrowsers, trustedBrowserRecord } from '../../authentication/sessions/trusted-browsers.ts';
 import {
   countBackupCodes,
   findTotp,
@@ -103,6 +104,12 @@ const sections = (deps: Deps, user_id: string): Readonly<Record<string, Pages>> 
       ...sessionRecord(session),
       name: session.name,
       user_agent: session.user_agent,
+    })),
+  ),
+  trusted_browsers: once(async () =>
+    (await listTrustedBrowsers(deps, user_id)).map((browser) => ({
+      ...trustedBrowserRecord(browser),
+      user_agent: browser.user_agent,
     })),
   ),
   grants: paged(async (after: string | undefined, limit) => {

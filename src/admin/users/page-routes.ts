@@ -8,6 +8,7 @@ import type { Caller } from '../../audit/audit.ts';
 import { pendingInvitations } from '../../authentication/account-links/invitation.ts';
 import type { Administrator } from '../../authentication/sessions/session.ts';
 import { listSessions } from '../../authentication/sessions/sessions.ts';
+import { listTrustedBrowsers } from '../../authentication/sessions/trusted-browsers.ts';
 import { listOwnClients } from '../../clients/find-clients.ts';
 import { entitlementHistory } from '../../entitlements/read-history.ts';
 import { groupsOfUser } from '../../groups/statements.ts';
@@ -217,6 +218,12 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     ...withReason,
     ...onPage,
   });
+  pages.run(accessOperations.endTrustedBrowser, {
+    path: `${one}/trusted-browsers/:browser_id/end`,
+    done: `${one}?done=trust_ended`,
+    ...withReason,
+    ...onPage,
+  });
   pages.run(accessOperations.revokeGrant, {
     path: `${one}/grants/:grant_id/end`,
     done: `${one}?done=grant_ended`,
@@ -227,15 +234,18 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
   async function redraw({ view, caller, administrator_id, user_id }: UserContext, shown: Shown) {
     const overview = await userOverview(deps, user_id);
     const { all: attributes } = await deps.attributes.read();
-    const [restriction, takeover, groups, sessions, grants, clients, entitlements] = await Promise.all([
-      readAdministratorProblem(deps, caller, user_id),
-      takeoverProblem(deps, caller, user_id),
-      groupsOfUser(deps.db, user_id),
-      listSessions(deps, user_id),
-      listGrants(deps, user_id, { limit: itemsShown }),
-      listOwnClients(deps, user_id),
-      entitlementHistory(deps, user_id, { limit: 1 }),
-    ]);
+    const [restriction, takeover, groups, sessions, trustedBrowsers, grants, clients, entitlements] = await Promise.all(
+      [
+        readAdministratorProblem(deps, caller, user_id),
+        takeoverProblem(deps, caller, user_id),
+        groupsOfUser(deps.db, user_id),
+        listSessions(deps, user_id),
+        listTrustedBrowsers(deps, user_id),
+        listGrants(deps, user_id, { limit: itemsShown }),
+        listOwnClients(deps, user_id),
+        entitlementHistory(deps, user_id, { limit: 1 }),
+      ],
+    );
     const isSelf = administrator_id === user_id;
     const { all: providers } = await deps.providers.read();
     const user = {
@@ -243,6 +253,7 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
       attributes,
       groups,
       sessions,
+      trustedBrowsers,
       grants,
       clients,
       entitlements,

@@ -3,7 +3,7 @@ import { standardClaimNames, type User } from '../../accounts/statements.ts';
 import type { Attribute } from '../../attributes/attribute.ts';
 import { attributeList } from '../../attributes/fields.ts';
 import type { Provider } from '../../authentication/credentials/providers.ts';
-import type { ListedSession } from '../../authentication/statements.ts';
+import type { ListedSession, TrustedBrowser } from '../../authentication/statements.ts';
 import type { Client } from '../../clients/client.ts';
 import type { EntitlementHistory } from '../../entitlements/read-history.ts';
 import type { GroupOfUser } from '../../groups/statements.ts';
@@ -19,7 +19,7 @@ import { visibleText } from '../../platform/text.ts';
 import { statusBadge } from '../clients/list-page.ts';
 import { adminTab, clientPath, doneNotice, reasonField, type Shown, step } from '../components.ts';
 import { refusalWords } from '../mails/refused-page.ts';
-import { grantList, searchAccess, sessionList } from './access-pages.ts';
+import { grantList, searchAccess, sessionList, trustedBrowserList } from './access-pages.ts';
 import { entitlementSection } from './entitlement-history.ts';
 import { userBadges } from './list-page.ts';
 import type { UserOverview } from './read-user.ts';
@@ -29,6 +29,7 @@ export type UserView = {
   attributes: readonly Attribute[];
   groups: readonly GroupOfUser[];
   sessions: readonly ListedSession[];
+  trustedBrowsers: readonly TrustedBrowser[];
   grants: { grants: readonly ListedGrant[]; next: string | undefined };
   clients: readonly Client[];
   entitlements: EntitlementHistory;
@@ -44,6 +45,7 @@ export type UserView = {
 
 const done = [
   'session_ended',
+  'trust_ended',
   'grant_ended',
   'disabled',
   'enabled',
@@ -82,7 +84,7 @@ ${factors(view, of.overview.factors, of.providers)}
 ${groupList(view, of.groups)}
 <h2>${view.t('admin.users.sessions')}</h2>
 ${sessionList(view, user_id, of.sessions.slice(0, itemsShown))}${all('sessions', of.sessions.length > itemsShown)}
-<h2>${view.t('admin.users.grants')}</h2>
+${trustedBrowserList(view, user_id, of.trustedBrowsers)}<h2>${view.t('admin.users.grants')}</h2>
 ${grantList(view, user_id, of.grants.grants)}${all('grants', of.grants.next !== undefined)}
 <h2>${view.t('admin.users.clients')}</h2>
 ${of.clients.length === 0 ? emptyList(view.t('admin.users.clients.none')) : html`<ul class="items">${of.clients.map(clientItem(view))}</ul>`}

@@ -17,7 +17,7 @@ import {
 } from '../credentials/identities.store.ts';
 import { hasAnotherSignInMethod, limitSecurityChanges } from '../credentials/sign-in-methods.ts';
 import type { Deps } from '../deps.ts';
-import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
+import { endSecondSteps } from '../sessions/second-steps.ts';
 import { changeOwnClaims, type Owner, sessionRefusal } from '../sessions/session.ts';
 import { isCurrentSession, type Session, type SessionRef } from '../sessions/store.ts';
 import { type Confirmation, linkConfirmation } from './confirmation.ts';
@@ -140,7 +140,7 @@ export async function unlinkIdentity(
     require: { anotherMethod: opens ? hasAnotherSignInMethod(deps.config, user_id) : undefined },
     run: {
       identity: mustChange(deleteIdentity(user_id, issuer)),
-      pendingSignIns: deletePendingSignInsOfUser(user_id),
+      secondSteps: endSecondSteps(user_id),
     },
   });
   if (!failed) return;

@@ -234,7 +234,10 @@ type ReceivedIdentity = {
 async function handleIdentity(deps: Deps, request: FastifyRequest, reply: FastifyReply, received: ReceivedIdentity) {
   const { authorization, provider, account, agreement } = received;
   const context = callbackContext(provider, request.ip, authorization);
-  const signInRequest = await signInRequestOf(deps, request, authorization);
+  const signInRequest = await signInRequestOf(deps, request, {
+    ...authorization,
+    confirms: authorization.mode === 'confirm',
+  });
   const session = signInRequest.previous;
   const ask = (confirmation: Confirmation) =>
     askForConfirmation(deps, request, reply, { ...received, locale: session?.locale }, confirmation);

@@ -13,7 +13,7 @@ import {
 import { hasAnotherSignInMethod, limitSecurityChanges } from '../credentials/sign-in-methods.ts';
 import { passkeyId } from '../credentials/webauthn.ts';
 import type { Deps } from '../deps.ts';
-import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
+import { endSecondSteps } from '../sessions/second-steps.ts';
 import { changeOwnAccount, changeOwnClaims, type Owner } from '../sessions/session.ts';
 
 export const passkeyRecord = (passkey: Passkey) => ({
@@ -84,7 +84,7 @@ export async function removePasskey(
     mail: 'passkey_removed',
     values: { passkey: passkey.name },
     require: { anotherMethod: hasAnotherSignInMethod(deps.config, user_id) },
-    run: { passkey: mustChange(deletePasskey(passkey)), pendingSignIns: deletePendingSignInsOfUser(user_id) },
+    run: { passkey: mustChange(deletePasskey(passkey)), secondSteps: endSecondSteps(user_id) },
   });
   if (!failed) return;
   await requireOwnPasskey(deps, user_id, id);

@@ -20,7 +20,7 @@ import {
   relyingParty,
   userHandle,
 } from '../credentials/webauthn.ts';
-import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
+import { endSecondSteps } from '../sessions/second-steps.ts';
 import { changeOwnClaims, type Owner } from '../sessions/session.ts';
 import { type ChallengeUse, challengeSeconds, limitChallenges, newChallenge, openChallenge } from './challenge.ts';
 import { readName } from './manage-passkeys.ts';
@@ -113,7 +113,7 @@ export async function registerPasskey(
     run: {
       challenge: mayConflict(useOnce(challenge)),
       passkey: mustChange(mayConflict(insertPasskey(passkey, maxPasskeys))),
-      pendingSignIns: deletePendingSignInsOfUser(user_id),
+      secondSteps: endSecondSteps(user_id),
     },
   });
   if (!failed) return passkey;

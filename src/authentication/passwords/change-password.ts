@@ -25,7 +25,7 @@ import { hasAnotherSignInMethod, limitSecurityChanges } from '../credentials/sig
 import { deletePendingTotp, isTotpActive } from '../credentials/two-factor.store.ts';
 import type { Deps, RevocationDeps } from '../deps.ts';
 import { signInLimit } from '../sessions/complete-sign-in.ts';
-import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
+import { endSecondSteps } from '../sessions/second-steps.ts';
 import { changeOwnAccount, type Owner, rotateSessionSecret, type SignedIn } from '../sessions/session.ts';
 import { endOtherSessions, endSessionsOfUser, touchDevice } from '../sessions/store.ts';
 import { resetPasswordLimits } from './password-limits.ts';
@@ -121,7 +121,7 @@ export function endPasswordAccess(
       ? endSessionsOfUser(user_id, 'password_change', at)
       : endOtherSessions(user_id, keep, 'password_change', at),
     ...deps.grants.revokeOfUser(user_id, 'password_change', at),
-    deletePendingSignInsOfUser(user_id),
+    ...endSecondSteps(user_id),
     deleteResetLinksOfUser(user_id),
     deleteLinksOfUser(user_id, 'change_email'),
     ...endLinksGivenBy(user_id),

@@ -34,7 +34,7 @@ export async function findInBrowser<Found>(
 }
 
 export const pendingRequestOf = (
-  deps: Pick<Deps, 'config' | 'authorizationRequests'>,
+  deps: Pick<PlatformDeps, 'config'> & Pick<Deps, 'authorizationRequests'>,
   request: FastifyRequest,
   request_id: string | undefined,
 ): Promise<WaitingRequest | undefined> => findInBrowser(deps, request, request_id, deps.authorizationRequests.find);

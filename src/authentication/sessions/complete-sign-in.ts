@@ -27,12 +27,16 @@ import {
   rememberDevice,
   renewSession,
 } from './store.ts';
+import { entryFor, trustTime } from './trust-cookie.ts';
+import { beginTrust, endIfReplayed, useTrust } from './trusted-browsers.ts';
 
 export type Proof = {
   user_id: string;
   methods: readonly Method[];
   /** A second factor was requested and given in this sign-in. */
   secondStep: boolean;
+  /** The user wants this browser to be trusted in its place from now on. */
+  trusts?: boolean;
   /** When it was proved, if not now: an upstream may have asked for it days ago. Unix seconds. */
   authTime?: number;
   /**
@@ -44,7 +48,7 @@ export type Proof = {
 
 /**
  * The only path from a first factor to a session, for password, passkey, provider, reset link, sign-up and invitation.
- * With TOTP active none of them leads to a session before the second step.
+ * With TOTP active none of them leads to a session before the second step, for which a browser may stand in that the user trusts.
  *
  * The cookie value is new each time, so that one that an attacker planted or kept is invalid (ASVS 7.2.4). A previous
  * session of the same user keeps its id, so that their applications stay signed in; one of another user ends with all its
@@ -60,8 +64,33 @@ export async function completeSignIn(
   signInRequest: SignInRequest,
   also: readonly Sql[] = [],
 ): Promise<Outcome | undefined> {
+  const { user_id, secondStep } = proof;
+  if (secondStep || !(await isTotpActive(deps.db, user_id))) {
+    const outcome = await startSession(deps, proof, signInRequest, also);
+    return outcome === 'not_trusted' ? undefined : outcome;
+  }
+  const { trustedBrowsers, asksSecondFactor, address } = signInRequest;
+  const entry = asksSecondFactor ? undefined : entryFor(user_id, trustedBrowsers);
+  const time = trustTime(deps);
+  if (entry && time) {
+    const trust = useTrust(deps, { user_id, cookie: trustedBrowsers, time }, entry);
+    const methods: Method[] = [...proof.methods, 'rba'];
+    const outcome = await startSession(deps, { ...proof, methods }, signInRequest, also, trust);
+    if (outcome !== 'not_trusted') return outcome;
+    await endIfReplayed(deps, user_id, entry, address);
+  }
+  return startPendingSignIn(deps, proof, signInRequest);
+}
+
+/** @param trust of the browser that stands in for the second step. */
+async function startSession(
+  deps: SignInDeps,
+  proof: Proof,
+  signInRequest: SignInRequest,
+  also: readonly Sql[],
+  trust?: ReturnType<typeof useTrust>,
+): Promise<Outcome | 'not_trusted' | undefined> {
   const { user_id, methods, secondStep, preconditions } = proof;
-  if (!secondStep && (await isTotpActive(deps.db, user_id))) return startPendingSignIn(deps, proof, signInRequest);
   const { previous, address, userAgent, request_id } = signInRequest;
   const device = await deviceStatements(deps, user_id, signInRequest);
   const limit = signInLimit(deps, user_id);
@@ -69,6 +98,10 @@ export async function completeSignIn(
   const continues = previous?.user_id === user_id;
   const session_id = continues ? previous.session_id : newIdOf(user_id, 'ses');
   const token = newSecretIn(bucketOf(user_id), 'st_');
+  const begun = proof.trusts
+    ? beginTrust(deps, { ...signInRequest, user_id, cookie: signInRequest.trustedBrowsers })
+    : undefined;
+  const trusted = trust ?? begun;
   const session = {
     session_id,
     token_hash: digest(token),
@@ -80,7 +113,8 @@ export async function completeSignIn(
     expires_at: at + sessionSeconds,
     address,
     user_agent: userAgent?.slice(0, 300) ?? null,
-    second_step: secondStep,
+    trusted_by: trusted?.series_hash ?? null,
+    second_step: secondStep || trust !== undefined,
   };
   const caller = { actor: `user:${user_id}`, address } as const;
   const after = { user_id, amr: methods.join(' ') };
@@ -92,10 +126,12 @@ export async function completeSignIn(
       require: preconditions,
       run: {
         limit: limit.taken(device.limitKey),
+        trust: trust?.statement,
         session: mustChange(continues ? renewSession(session, at) : insertSession(session, at)),
         surplus: continues ? undefined : endSurplusSessions(user_id, session_id, at),
         also,
         device: device.statements,
+        begun: begun?.run,
         event: auditEvent({ action: 'session.started', ...caller, target: session_id, after }, at).statement,
       },
     },
@@ -112,9 +148,9 @@ export async function completeSignIn(
     },
   );
   if (!done.ok && done.failed === 'limit') throw await limit.refusal(device.limitKey);
-  if (!done.ok) return undefined;
+  if (!done.ok) return done.failed === 'trust' ? 'not_trusted' : undefined;
   countSignIn(methods, 'succeeded');
-  return { kind: 'session', token };
+  return { kind: 'session', token, trustCookie: trusted?.cookie };
 }
 
 async function startPendingSignIn(

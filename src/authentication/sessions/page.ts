@@ -7,11 +7,16 @@ import { accountTab } from '../account-tab.ts';
 import type { Method } from './authentication.ts';
 import { deviceName } from './browser.ts';
 import type { ListedSession } from './store.ts';
+import type { TrustedBrowser } from './trusted-browsers.store.ts';
+import { trustedBrowserId } from './trusted-browsers.ts';
 
-export const sessionNotices = ['one', 'others', 'named', 'unchanged'] as const;
+export const sessionNotices = ['one', 'others', 'named', 'unchanged', 'untrusted'] as const;
 
 type SessionsList = {
   sessions: readonly ListedSession[];
+  trustedBrowsers: readonly TrustedBrowser[];
+  /** The one in which the session of the request began. */
+  trustedBy: string | null;
   /** The session of the request, and its IP address. */
   current: string;
   address: string;
@@ -48,8 +53,39 @@ ${
   html`<form method="post" action="/account/sessions/end-others">
 <button type="submit" id="end-others" class="danger">${view.t('sessions.end_others')}</button>
 </form>`
+}${
+  list.trustedBrowsers.length > 0 &&
+  html`<h2>${view.t('sessions.trusted.title')}</h2>
+<p class="soft">${view.t('sessions.trusted.intro')}</p>
+<ul class="items">${list.trustedBrowsers.map((browser) => trustedItem(view, browser, list))}</ul>`
 }`,
 });
+
+/** A browser that the user trusts. The heading is one level below that of the list. */
+function trustedItem(view: View, browser: TrustedBrowser, { trustedBy, address }: SessionsList): Html {
+  const { t } = view;
+  const id = trustedBrowserId(browser);
+  return html`<li>
+<div>
+<h3 id="${id}">${deviceName(browser.user_agent) ?? t('sessions.unknown_device')}${browser.series_hash === trustedBy && html` <span class="badge">${t('sessions.trusted.this_one')}</span>`}</h3>
+<p id="${id}-until">${trustedInWords(view, browser)}${
+    browser.address &&
+    html` · ${t(browser.address === address ? 'sessions.same_address' : 'sessions.address', { address: ipAddress(browser.address) })}`
+  }</p>
+</div>
+<form method="post" action="/account/sessions/end-trust">
+${hidden('browser_id', id)}<button type="submit" class="quiet" id="${id}-end" aria-labelledby="${id}-end ${id} ${id}-until">${t('sessions.trusted.end')}</button>
+</form>
+</li>`;
+}
+
+/** "trusted since 3 May until 2 June, last used yesterday" */
+export const trustedInWords = (view: View, { created_at, expires_at, last_used_at }: TrustedBrowser): Html =>
+  view.t('sessions.trusted.since', {
+    since: view.day(created_at),
+    until: view.day(expires_at),
+    used: view.ago(last_used_at),
+  });
 
 function sessionItem(view: View, session: ListedSession, { current, address, refused }: SessionsList): Html {
   const { t } = view;
@@ -97,7 +133,7 @@ ${hidden('session_id', session_id)}<label for="${id}">${view.t('sessions.name.la
 
 /** "password and one-time code". */
 export function methodsInWords({ locale, plain }: View, amr: readonly Method[]): string {
-  const spoken = (['pwd', 'otp', 'fed', 'hwk'] as const).filter((method) => amr.includes(method));
+  const spoken = (['pwd', 'otp', 'fed', 'hwk', 'rba'] as const).filter((method) => amr.includes(method));
   const names = spoken.map((method) => plain(`sessions.how.${method}`));
   return listInWords(locale, names);
 }

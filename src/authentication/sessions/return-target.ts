@@ -10,6 +10,7 @@ import { deviceSeconds, findInBrowser, pendingRequestOf } from './browser.ts';
 import { pendingSignInSeconds } from './pending-sign-ins.store.ts';
 import { currentSession, sessionSeconds } from './session.ts';
 import type { Session } from './store.ts';
+import type { TrustCookie } from './trust-cookie.ts';
 
 /**
  * What a sign-in is for: a waiting authorization request, or a path. `stay`: the user wants the page itself, also in a session
@@ -26,12 +27,18 @@ export type SignInRequest = {
   next: LocalPath | undefined;
   /** The secret that this browser is recognised by; it grants no access. */
   deviceToken: string;
+  /** The cookie by which users trust this browser in place of their second factor. */
+  trustedBrowsers: string | undefined;
+  /** Whether the second factor is asked for nevertheless: to confirm, or because an application wants it. */
+  asksSecondFactor: boolean;
   address: string;
   userAgent: string | undefined;
 };
 
 /** A session, or a sign-in that waits for its second factor. Each comes with the secret for its cookie. */
-export type Outcome = { kind: 'session'; token: string } | { kind: 'second_factor'; token: string };
+export type Outcome =
+  | { kind: 'session'; token: string; trustCookie?: TrustCookie | undefined }
+  | { kind: 'second_factor'; token: string };
 
 declare const checked: unique symbol;
 /** Safe to redirect to. Only {@link localPath} makes one. */
@@ -90,20 +97,36 @@ export function returnTargetQuery({ request_id, next, stay }: ReturnTarget, conf
   return query === '' ? '' : `?${query}`;
 }
 
+/** @param returnTarget with `confirms` where a signed-in user confirms who they are, for which a trusted browser is not enough. */
 export async function signInRequestOf(
-  deps: SessionDeps,
+  deps: SessionDeps & Pick<Deps, 'authorizationRequests'>,
   request: FastifyRequest,
-  returnTarget: ReturnTarget,
+  returnTarget: ReturnTarget & { confirms?: boolean },
 ): Promise<SignInRequest> {
-  const device = cookie(request, cookieNames(deps.config).device);
+  const { device: deviceCookie, trusted } = cookieNames(deps.config);
+  const device = cookie(request, deviceCookie);
+  const trustedBrowsers = cookie(request, trusted);
   return {
     previous: await currentSession(deps, request),
     request_id: returnTarget.request_id,
     next: localPath(returnTarget.next, deps.config.baseUrl),
     deviceToken: device !== undefined && /^dv_[\w-]{43}$/.test(device) ? device : newSecret('dv_'),
+    trustedBrowsers,
+    asksSecondFactor:
+      returnTarget.confirms === true ||
+      (trustedBrowsers !== undefined && (await asksSecondFactor(deps, request, returnTarget))),
     address: request.ip,
     userAgent: request.headers['user-agent'],
   };
+}
+
+async function asksSecondFactor(
+  deps: Pick<SessionDeps, 'config'> & Pick<Deps, 'authorizationRequests'>,
+  request: FastifyRequest,
+  { request_id }: ReturnTarget,
+): Promise<boolean> {
+  const waiting = await pendingRequestOf(deps, request, request_id);
+  return waiting !== undefined && deps.authorizationRequests.asksSecondFactor(waiting);
 }
 
 /**
@@ -157,6 +180,8 @@ export function redirectAfterSignIn(
   }
   setCookie(reply, deps.config, names.session, outcome.token, sessionSeconds);
   setCookie(reply, deps.config, names.device, signInRequest.deviceToken, deviceSeconds);
+  const { trustCookie } = outcome;
+  if (trustCookie) setCookie(reply, deps.config, names.trusted, trustCookie.value, trustCookie.maxAge);
   if (cookie(reply.request, names.attempt) !== undefined) clearCookie(reply, deps.config, names.attempt);
   return reply.redirect(returnPathOf(signInRequest), 303);
 }

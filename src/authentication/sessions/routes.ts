@@ -14,6 +14,12 @@ import {
   SessionRecord,
   sessionRecord,
 } from './sessions.ts';
+import {
+  endTrustedBrowser,
+  listTrustedBrowsers,
+  TrustedBrowserRecord,
+  trustedBrowserRecord,
+} from './trusted-browsers.ts';
 
 const onSessions = { tag: 'Account', access: signedIn } as const;
 
@@ -103,11 +109,60 @@ const endOtherSessions = operation({
   run: async (deps: Deps, owner) => ({ ended: await endOwnOtherSessions(deps, owner) }),
 });
 
+const listOwnTrustedBrowsers = operation({
+  ...onSessions,
+  id: 'listTrustedBrowsers',
+  method: 'GET',
+  path: '/v1/me/trusted-browsers',
+  summary: 'List the browsers that you trust',
+  description: 'In which signing in does not ask for your second factor, where the operator allows that.',
+  answer: {
+    description: 'Last used first; an empty list where there are none.',
+    schema: Type.Object({
+      trusted_browsers: Type.Array(
+        Type.Object({
+          ...TrustedBrowserRecord.properties,
+          current: Type.Boolean({ description: 'Whether the session of the request began in it.' }),
+        }),
+        { description: 'Those that stand in for the second factor now, twenty at most.' },
+      ),
+    }),
+  },
+  run: async (deps: Deps, { session }) => ({
+    trusted_browsers: (await listTrustedBrowsers(deps, session.user_id)).map((one) => ({
+      ...trustedBrowserRecord(one),
+      current: one.series_hash === session.trusted_by,
+    })),
+  }),
+});
+
+const endOwnTrustedBrowser = operation({
+  ...onSessions,
+  id: 'endTrustedBrowser',
+  method: 'DELETE',
+  path: '/v1/me/trusted-browsers/:browser_id',
+  summary: 'Stop trusting one of your browsers',
+  description:
+    'Your next sign-in in it asks for your second factor, and so do apps in which you are signed in from it.',
+  parameters: { browser_id: 'As in the list.' },
+  answer: { description: 'No longer trusted, on every node.' },
+  refusals: ['not_found'],
+  run: (deps: Deps, { session: { user_id }, caller, browser_id }) =>
+    endTrustedBrowser(deps, caller, { user_id, browser_id }),
+});
+
 const path = '/account/sessions';
 
 /** A user's own sessions. Ending access is always allowed, so no route here requires a recent sign-in. */
 export async function sessionRoutes(app: FastifyInstance, deps: Deps) {
-  addOperations(app, deps, [listOwnSessions, renameSession, endSession, endOtherSessions]);
+  addOperations(app, deps, [
+    listOwnSessions,
+    renameSession,
+    endSession,
+    endOtherSessions,
+    listOwnTrustedBrowsers,
+    endOwnTrustedBrowser,
+  ]);
   const pages = pagesFor(app, deps, signedIn);
 
   type Context = Pick<PageContext<SignedIn, typeof path>, 'view' | 'session' | 'caller'>;
@@ -118,6 +173,8 @@ export async function sessionRoutes(app: FastifyInstance, deps: Deps) {
     sessionsPage(view, {
       ...shown,
       sessions: await listSessions(deps, session.user_id),
+      trustedBrowsers: await listTrustedBrowsers(deps, session.user_id),
+      trustedBy: session.trusted_by,
       current: session.session_id,
       address,
     });
@@ -139,6 +196,12 @@ export async function sessionRoutes(app: FastifyInstance, deps: Deps) {
     page: path,
     input: ({ session_id = '' }) => ({ session_id }),
     done: `${path}?done=one`,
+  });
+  pages.run(endOwnTrustedBrowser, {
+    path: `${path}/end-trust`,
+    page: path,
+    input: ({ browser_id = '' }) => ({ browser_id }),
+    done: `${path}?done=untrusted`,
   });
   pages.run(endOtherSessions, { path: `${path}/end-others`, page: path, done: `${path}?done=others` });
 }

@@ -34,6 +34,7 @@ import {
   type SessionRef,
   touchSession,
 } from './store.ts';
+import { trustTime } from './trust-cookie.ts';
 
 /** Three days without use, fourteen in all (decisions §3). */
 export const sessionIdleSeconds = 3 * 86_400;
@@ -54,7 +55,10 @@ export async function currentSession(deps: SessionDeps, request: FastifyRequest)
   }
   if (session && at - session.last_seen_at >= touchSeconds)
     await touchSession(deps.db, session.session_id, at, at + sessionIdleSeconds);
-  return session;
+  // The operator may have ended trust for all since.
+  return session?.rests_on_trust && trustTime(deps) === undefined
+    ? { ...session, rests_on_trust: false, lacks_second_factor: true }
+    : session;
 }
 
 /**
@@ -73,7 +77,7 @@ export async function requireFirstFactor(deps: SessionDeps, request: FastifyRequ
 /** @throws {RequestError} as {@link requireFirstFactor}; `reauthentication_required` where the operator requires two factors. */
 export async function requireSession(deps: SessionDeps, request: FastifyRequest): Promise<Session> {
   const session = await requireFirstFactor(deps, request);
-  if (requiresSecondFactor(deps)) requireTwoFactors(session, recentSeconds);
+  if (requiresSecondFactor(deps) && !session.rests_on_trust) requireTwoFactors(session, recentSeconds);
   else if (hasNoSecondFactor(session)) noteDue(request, deps.config.secondFactorFrom, 'layout.second_factor_due');
   return session;
 }

@@ -15,7 +15,7 @@ import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 import { deletePendingTotp } from '../credentials/two-factor.store.ts';
 import type { Deps, RevocationDeps } from '../deps.ts';
 import { deviceName } from './browser.ts';
-import { deletePendingSignInsOfUser } from './pending-sign-ins.store.ts';
+import { endSecondSteps } from './second-steps.ts';
 import { type Owner, ownEvent } from './session.ts';
 import {
   activeSessionsOf,
@@ -27,6 +27,7 @@ import {
   renameSession,
   type Session,
 } from './store.ts';
+import { deleteTrustOfSession } from './trusted-browsers.store.ts';
 
 // The statements on sessions that other rooms put into their changes and jobs.
 
@@ -94,21 +95,22 @@ export async function nameSession(
 /** The statements that sign out. The event comes first: it is written only if the session is active. */
 export function signOutStatements(
   { grants }: Pick<Deps, 'grants'>,
-  { user_id, session_id }: Session,
+  { user_id, session_id }: Pick<Session, 'user_id' | 'session_id'>,
   caller: Caller,
   at: number,
+  reason: 'sign_out' | 'replay' = 'sign_out',
 ): Sql[] {
   const event = {
     action: 'session.ended',
     ...caller,
     target: session_id,
-    reason: 'sign_out',
+    reason,
     after: { user_id },
   } as const;
   return [
     auditEvent({ ...event, onlyIf: isActiveSessionOf(user_id, session_id, at) }, at).statement,
-    endSession(session_id, 'sign_out', at),
-    ...grants.revokeOfSession({ user_id, session_id }, 'sign_out', at),
+    endSession(session_id, reason, at),
+    ...grants.revokeOfSession({ user_id, session_id }, reason, at),
   ];
 }
 
@@ -151,7 +153,7 @@ export async function endOwnOtherSessions(deps: StoreDeps & Pick<Deps, 'grants'>
     lock: lockUser(user_id),
     run: {
       ...endOthersStatements(deps, owner, { reason: 'sign_out', onlyIf }, at),
-      pendingSignIns: deletePendingSignInsOfUser(user_id),
+      secondSteps: endSecondSteps(user_id, owner.session.trusted_by),
       pendingTotp: deletePendingTotp(user_id),
     },
   });
@@ -188,6 +190,7 @@ export async function endUserSession(
     lock: lockUser(user_id), // of two requests for the same session only one finds it active
     require: { session: isActiveSessionOf(user_id, session_id, at) },
     run: {
+      trust: deleteTrustOfSession(user_id, session_id),
       session: endSession(session_id, by, at),
       grants: deps.grants.revokeOfSession({ user_id, session_id }, by, at),
       event: auditEvent(event, at).statement,

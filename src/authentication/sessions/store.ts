@@ -8,6 +8,7 @@ import { hasPasskey } from '../credentials/passkeys.store.ts';
 import { hasTotp } from '../credentials/two-factor.store.ts';
 import { type Method, twoFactors } from './authentication.ts';
 import { hasPendingSignIn } from './pending-sign-ins.store.ts';
+import { restsOnTrust } from './trusted-browsers.store.ts';
 
 const SessionFacts = row('sessions', {
   session_id: id<SessionId>(),
@@ -34,6 +35,8 @@ const StoredSession = row('sessions', {
   token_hash: text,
   user_id: id<UserId>(),
   idle_expires_at: integer,
+  /** The trusted browser that it began in: `series_hash`. */
+  trusted_by: nullable(text),
 });
 type StoredSession = RowOf<typeof StoredSession>;
 
@@ -41,10 +44,12 @@ const { email, email_verified_at, name, picture, role, locale, attributes } = Us
 
 const SessionRow = row('sessions', {
   ...SessionFacts.pick('session_id', 'auth_time', 'amr', 'acr', 'last_seen_at', 'expires_at').fields,
-  ...StoredSession.pick('token_hash', 'user_id').fields,
+  ...StoredSession.pick('token_hash', 'user_id', 'trusted_by').fields,
   session_created_at: integer,
   /** The user has TOTP and this session was confirmed without it: it is older, or an attacker's. It gets no codes. */
   lacks_second_factor: flag,
+  /** The user has TOTP, and a trusted browser stood in for it. It gets codes from clients that do not ask for more. */
+  rests_on_trust: flag,
   /** The user has TOTP or a passkey, and has shown neither in this session. It cannot change how they sign in. */
   lacks_strongest_factor: flag,
   has_expired: flag,
@@ -57,8 +62,9 @@ export type Session = RowOf<typeof SessionRow>;
 const isOfTwoFactors = raw(`s.acr = '${twoFactors}'`);
 const userOfSession = raw('s.user_id');
 
-/** Of a session `s`: it was confirmed with the second factor, if its user has one. */
-export const hasEveryFactor = sql`(${isOfTwoFactors} or not ${hasTotp(userOfSession)})`;
+/** Of a session `s`: it was confirmed with the second factor, or by a browser that is trusted still, if its user has one. */
+export const hasEveryFactor = (now: number): Sql =>
+  sql`(${isOfTwoFactors} or not ${hasTotp(userOfSession)} or ${restsOnTrust(now)})`;
 
 /**
  * For changes of factors, address or password, of a session `s`: it was confirmed with the strongest kind of factor that
@@ -74,8 +80,9 @@ const isUnexpired = (now: number): Sql => sql`idle_expires_at > ${now} and expir
 export const findSession = (part: Part, token_hash: string, now: number) =>
   part.get(
     SessionRow,
-    sql`select s.session_id, s.token_hash, s.user_id, s.created_at as session_created_at, s.auth_time, s.amr, s.acr,
-               case when ${hasEveryFactor} then 0 else 1 end as lacks_second_factor,
+    sql`select s.session_id, s.token_hash, s.user_id, s.trusted_by, s.created_at as session_created_at, s.auth_time, s.amr, s.acr,
+               case when ${hasEveryFactor(now)} then 0 else 1 end as lacks_second_factor,
+               case when not ${isOfTwoFactors} and ${restsOnTrust(now)} then 1 else 0 end as rests_on_trust,
                case when ${strongestFactor} then 0 else 1 end as lacks_strongest_factor,
                case when ${isUnexpired(now)} then 0 else 1 end as has_expired,
                s.last_seen_at, s.expires_at, u.email, u.email_verified_at, u.name, u.picture, u.role, u.locale, u.attributes,
@@ -92,7 +99,7 @@ export const expireSession = (db: Db, session_id: SessionId, now: number) =>
   );
 
 type NewSession = Omit<StoredSession, 'created_at' | 'last_seen_at'> & {
-  /** A second factor was requested and given in this sign-in. */
+  /** A second factor was given in this sign-in, or a trusted browser stood in for it. */
   second_step: boolean;
 };
 
@@ -169,6 +176,16 @@ export const endSessions = (part: Part, reason: string, now: number, rows: numbe
   part.run(
     sql`update sessions set ended_at = ${now}, end_reason = ${reason}
          where ${inOneSlice('sessions', 'session_id', sql`ended_at is null`, rows)}`,
+  );
+
+const TrustedSession = row('sessions', { session_id: id<SessionId>(), user_id: id<UserId>() });
+
+/** Sessions that began in a browser while it was trusted, and have not ended. */
+export const sessionsTrustedBy = (db: Db, user_id: UserId, series_hash: string) =>
+  db.of(user_id).all(
+    TrustedSession,
+    sql`select session_id, user_id from sessions
+         where user_id = ${user_id} and trusted_by = ${series_hash} and ended_at is null limit ${maxSessions}`,
   );
 
 /** Last used first. */

@@ -58,7 +58,7 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
     const { view, form } = await readPageState(deps, request, parameters, session);
     const { user_id, email: username } = session;
     const page = (problem?: Html | false) => confirmPage(view, { ...form, username, user_id, problem });
-    return { view, returnTarget: form, page, parameters, user_id, username };
+    return { view, returnTarget: { ...form, confirms: true }, page, parameters, user_id, username };
   };
 
   app.get('/signin', { config }, async (request, reply) => {
@@ -156,7 +156,7 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
 }
 
 type Attempt = {
-  returnTarget: ReturnTarget;
+  returnTarget: ReturnTarget & { confirms?: boolean };
   view: View;
   page: (problem: Html | false) => Page | Promise<Page>;
   /** @returns undefined for a wrong password. */
@@ -215,7 +215,8 @@ async function readPageState(deps: Deps, request: FastifyRequest, query: Paramet
     clientName: await clientNameOf(deps, pending),
     endsAt: await endOf(deps, pending, next),
     isRequired:
-      session?.acr !== twoFactors && (requiresSecondFactor(deps) || (await isRequiredByClient(deps, pending))),
+      session?.acr !== twoFactors &&
+      ((requiresSecondFactor(deps) && !session?.rests_on_trust) || (await isRequiredByClient(deps, pending))),
   };
   return { view, form, pending };
 }

@@ -26,6 +26,7 @@ import {
 import type { Outcome, SignInRequest } from '../sessions/return-target.ts';
 import { countSignIn } from '../sessions/sign-in-count.ts';
 import { findKnownDevice } from '../sessions/store.ts';
+import { deleteTrustedBrowsersOfUser } from '../sessions/trusted-browsers.store.ts';
 import { backupCodeHashes } from './backup-codes.ts';
 import { matchingStep, totpPurpose } from './totp.ts';
 
@@ -37,7 +38,8 @@ type Verdict =
   | { kind: 'over' };
 
 /**
- * The second step of a sign-in, by TOTP or backup code. A try is used up before the code is checked, and the code before
+ * The second step of a sign-in, by TOTP or backup code. With a backup code no browser becomes a trusted one, since such a code is
+ * what is left after a loss, or a thief's. A try is used up before the code is checked, and the code before
  * the session is made, each by one conditional statement: of any number of concurrent requests only so many are checked,
  * and one code gives one session.
  * @throws {RequestError} `rate_limited` after too many wrong codes of the user within an hour, `access_denied` after too
@@ -46,7 +48,7 @@ type Verdict =
 export async function checkCode(
   deps: SignInDeps & Pick<Deps, 'vault'>,
   token: string,
-  code: string,
+  { code, trusts }: { code: string; trusts: boolean },
   signInRequest: SignInRequest,
 ): Promise<Verdict> {
   const attempt = await consumeTry(deps.db, { token, maxTries: deps.config.limits.codesPerSignIn }, now(deps));
@@ -63,8 +65,13 @@ export async function checkCode(
   const also =
     right === 'totp'
       ? guess.limits.forget()
-      : [...guess.limits.open(), ...(await notifyBackupCodeUse(deps, attempt, signInRequest))];
-  const outcome = await completeSecondStep(deps, { token, attempt, method: 'otp' }, signInRequest, also);
+      : [
+          ...guess.limits.open(),
+          ...(await notifyBackupCodeUse(deps, attempt, signInRequest)),
+          deleteTrustedBrowsersOfUser(attempt.user_id), // the app may be lost, and with it a browser
+        ];
+  const passed = { token, attempt, method: 'otp', trusts: trusts && right === 'totp' } as const;
+  const outcome = await completeSecondStep(deps, passed, signInRequest, also);
   return outcome ? { kind: 'passed', outcome } : { kind: 'over' };
 }
 
@@ -88,7 +95,12 @@ async function guessOf(deps: LimitDeps, { user_id }: PendingSignIn, { deviceToke
  */
 export async function completeSecondStep(
   deps: SignInDeps,
-  { token, attempt, method }: { token: string; attempt: PendingSignIn; method: Method },
+  {
+    token,
+    attempt,
+    method,
+    trusts,
+  }: { token: string; attempt: PendingSignIn; method: Method /** As in {@link Proof}. */; trusts?: boolean },
   signInRequest: SignInRequest,
   also: readonly Sql[] = [],
 ): Promise<Outcome | undefined> {
@@ -97,6 +109,7 @@ export async function completeSecondStep(
     user_id,
     methods: [...new Set([...methods, method, 'mfa' as const])],
     secondStep: true,
+    trusts,
     preconditions: { attempt: pendingSignInExists(token) },
   };
   const opened = method === 'hwk' ? (await guessOf(deps, attempt, signInRequest)).limits.open() : [];

@@ -18,7 +18,7 @@ import {
   type TotpRow,
   triesPerEnrollment,
 } from '../credentials/two-factor.store.ts';
-import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
+import { endSecondSteps } from '../sessions/second-steps.ts';
 import { changeOwnAccount, type Owner } from '../sessions/session.ts';
 import type { Session } from '../sessions/store.ts';
 import { newBackupCodes } from './backup-codes.ts';
@@ -97,7 +97,7 @@ export async function changeFactors(deps: MailDeps, owner: Owner, change: Factor
     action,
     mail,
     require: { state },
-    run: { factors, pendingSignIns: deletePendingSignInsOfUser(user_id) },
+    run: { factors, secondSteps: endSecondSteps(user_id) },
   });
   if (failed) throw await invalidFactorState(deps, owner.session);
 }

@@ -40,15 +40,17 @@ export async function secondStepRoutes(app: FastifyInstance, deps: Deps) {
   });
 
   app.post(path, { config }, async (request, reply) => {
-    const { code = '', backup } = readForm(request.body);
+    const { code = '', backup, trust } = readForm(request.body);
+    const trusts = trust !== undefined;
     const pending = await readPendingSignIn(deps, request);
     if (!pending) return startAgain(deps, reply);
     const { view, form, returnTarget, token } = pending;
-    const page = (problem: Html | false) => secondFactorPage(view, { ...form, problem, backup: backup === '1' });
+    const page = (problem: Html | false) =>
+      secondFactorPage(view, { ...form, problem, trusts, backup: backup === '1' });
     const signInRequest = await signInRequestOf(deps, request, returnTarget);
     return answerForm(reply, view, {
       async act() {
-        const verdict = await checkCode(deps, token, code, signInRequest);
+        const verdict = await checkCode(deps, token, { code, trusts }, signInRequest);
         if (verdict.kind === 'passed') return redirectAfterSignIn(deps, reply, signInRequest, verdict.outcome);
         if (verdict.kind === 'over') return startAgain(deps, reply, returnTarget);
         if (verdict.triesLeft > 0) return { ...page(alert(view.t('second_factor.wrong', verdict))), status: 401 };
@@ -90,6 +92,7 @@ export async function readPendingSignIn(deps: Deps, request: FastifyRequest) {
       clientName: await clientNameOf(deps, waiting),
       endsAt: await endOf(deps, waiting, localPath(next, deps.config.baseUrl)),
       offersPasskey: passkeys.length > 0 && !methods.includes('hwk'),
+      trustDays: deps.config.trustedBrowserDays,
     },
   };
 }
@@ -103,6 +106,9 @@ type SecondFactorForm = ReturnTarget & {
   clientName?: string;
   /** The user has a passkey, and it was not the first factor. */
   offersPasskey: boolean;
+  /** For how many days the browser can be trusted, where the operator allows it, and whether that was chosen. */
+  trustDays: number | undefined;
+  trusts?: boolean;
   /** The form asks for a backup code, which has letters, or for the digits of the app. Both forms take either. */
   backup?: boolean;
 };
@@ -126,7 +132,7 @@ ${form.backup && hidden('backup', '1')}
  autocorrect="off" spellcheck="false" required maxlength="100" autofocus
  aria-describedby="code-hint${form.problem ? ' problem' : ''}">
 <p class="hint" id="code-hint">${view.t(form.backup ? 'second_factor.hint.backup' : 'second_factor.hint')}</p>
-<button id="second-factor-submit" type="submit">${view.t('second_factor.submit')}</button>
+${!form.backup && form.trustDays !== undefined && trustField(view, form.trustDays, form.trusts)}<button id="second-factor-submit" type="submit">${view.t('second_factor.submit')}</button>
 </form>
 ${
   form.offersPasskey &&
@@ -144,6 +150,12 @@ ${lostBoth(view)}
 <p><a href="/signin${returnTargetQuery({ ...form, stay: true })}">${view.t('second_factor.start_over')}</a></p>
 ${cancelForm(view, form)}`,
 });
+
+const trustField = (view: View, days: number, isChecked = false): Html =>
+  html`<label class="check" for="trust"><input id="trust" name="trust" type="checkbox" value="yes" aria-describedby="trust-hint"${isChecked && html` checked`}>
+ ${view.t('second_factor.trust', { days })}</label>
+<p class="hint" id="trust-hint">${view.t('second_factor.trust.hint')}</p>
+`;
 
 /** No mail and no provider leads past a second factor, so all that is left is a person who looks. */
 const lostBoth = (view: View): Html => html`<details id="lost-both">

@@ -25,7 +25,7 @@ import { accessTokenSeconds } from '../token/access-token.ts';
 import { refreshIdleSeconds } from '../token/refresh-token.ts';
 import { AuthorizationError } from './authorization-error.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
-import { clientRequiresTwoFactors, nextStep, type Step } from './next-step.ts';
+import { asksSecondFactor, clientRequiresTwoFactors, nextStep, type Step } from './next-step.ts';
 import type { ResponseTarget } from './parameters.ts';
 import { pushedIsOver } from './push-request.ts';
 import { deletePushedRequest } from './pushed-requests.store.ts';
@@ -299,6 +299,10 @@ export const authorizationRequests = (deps: AuthorizeDeps & Pick<ClientDeps, 'cl
   async requiresTwoFactors({ parameters }) {
     const client = await deps.clients.find(parameters.client_id);
     return client !== undefined && clientRequiresTwoFactors(parameters, client);
+  },
+  async asksSecondFactor({ parameters }) {
+    const client = await deps.clients.find(parameters.client_id);
+    return client !== undefined && asksSecondFactor(parameters, client);
   },
   async requiresSignIn(request_id, browser_hash, session) {
     const pending = await findPendingRequest(deps.db, request_id, browser_hash, now(deps));

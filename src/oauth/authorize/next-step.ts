@@ -1,5 +1,6 @@
 import type { AttributeRegister } from '../../attributes/register.ts';
 import { missingOf } from '../../attributes/values.ts';
+import type { WaitingRequest } from '../../authentication/deps.ts';
 import { oneFactor, twoFactors } from '../../authentication/sessions/authentication.ts';
 import type { Session } from '../../authentication/statements.ts';
 import { secondFactorOf } from '../../clients/choices.ts';
@@ -65,7 +66,9 @@ function decideStep(request: AuthorizationRequest, flowState: FlowState): Step |
       'A user other than the one in id_token_hint or claims has signed in.',
     );
   }
-  const isTooOld = request.max_age !== undefined && now - session.auth_time > request.max_age;
+  // A browser that is recognised is no sign-in of now, however young the password is that came with it.
+  const isTooOld =
+    request.max_age !== undefined && (session.rests_on_trust || now - session.auth_time > request.max_age);
   // max_age=0 means the same, also within the second of the last sign-in.
   const requiresSignIn = request.prompt.includes('login') || request.max_age === 0;
   if (!hasJustSignedIn && (isAnotherUser || isTooOld || requiresSignIn)) return 'sign_in';
@@ -73,9 +76,11 @@ function decideStep(request: AuthorizationRequest, flowState: FlowState): Step |
   const hasChosen = hasJustSignedIn || pending?.account_selected_user_id === session.user_id;
   if (request.prompt.includes('select_account') && !hasChosen) return 'select_account';
   if (!flowState.mayUse) return 'no_access';
-  if (session.acr !== twoFactors && (flowState.requiresTwoFactors || isRegisteredWithTwoFactors(client))) {
+  // For the operator, who allows it, a trusted browser is the second step. For a client it is not.
+  const operatorRequires = flowState.requiresTwoFactors && !session.rests_on_trust;
+  if (session.acr !== twoFactors && (operatorRequires || isRegisteredWithTwoFactors(client))) {
     if (!flowState.declinesStepUp) return strongerStep(session);
-    return flowState.requiresTwoFactors
+    return operatorRequires
       ? new AuthorizationError('access_denied', 'A second factor is required.')
       : unmet('default_acr_values');
   }
@@ -101,6 +106,21 @@ export const clientRequiresTwoFactors = (
   { essential_acrs }: { readonly essential_acrs?: readonly string[] },
   client: Client,
 ): boolean => isRegisteredWithTwoFactors(client) || essential_acrs?.includes(oneFactor) === false;
+
+/** The request, or the client by its registration, wants a second factor that is given now, even if it would do without. */
+export const asksSecondFactor = (
+  {
+    prompt,
+    max_age,
+    acr,
+    essential_acrs,
+  }: Pick<WaitingRequest['parameters'], 'prompt' | 'max_age' | 'acr' | 'essential_acrs'>,
+  client: Client,
+): boolean =>
+  prompt.includes('login') ||
+  max_age !== undefined ||
+  acr === twoFactors ||
+  clientRequiresTwoFactors({ essential_acrs }, client);
 
 /** A user who has a second factor confirms with it, any other sets one up. */
 const strongerStep = ({ lacks_strongest_factor }: Session): Step => (lacks_strongest_factor ? 'step_up' : 'set_up');

@@ -64,7 +64,7 @@ export const insertGrant = (grant: NewGrant): Sql =>
              case when c.backchannel_logout_uri is not null then ${asBigint(grant.idle_expires_at)} end
         from sessions s join users u on u.user_id = s.user_id, clients c
        where s.session_id = ${grant.session_id} and s.token_hash = ${grant.session_token_hash} and s.ended_at is null
-         and s.expires_at > ${grant.created_at} and ${hasEveryFactor} and u.disabled_at is null
+         and s.expires_at > ${grant.created_at} and ${hasEveryFactor(grant.created_at)} and u.disabled_at is null
          and c.client_id = ${grant.client_id} and c.status = 'approved'
          and ${isAmong(sql`c.allowed_groups`, sql`u.user_id`)}
       returning case when refresh_seq < 0 then 1 else 0 end as is_crowded`;

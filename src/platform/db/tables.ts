@@ -229,6 +229,13 @@ export const tables = {
     sealed: { secret_sealed: sealedAs('totp'), pending_secret_sealed: sealedAs('totp') },
     restore: 'end',
   },
+  trusted_browsers: {
+    key: 'series_hash',
+    place: 'user',
+    user: 'few',
+    expires: { at: 'expires_at', job: 'purge trusted browsers' },
+    restore: 'delete',
+  },
   unauthenticated_events: {
     key: 'event_key',
     place: 'key',

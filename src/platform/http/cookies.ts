@@ -10,6 +10,8 @@ export const cookieNames = (config: Pick<Config, 'cookiePrefix'>) => ({
   attempt: `${config.cookiePrefix}_attempt`,
   /** Identifies a browser that has signed in before. Grants no access. */
   device: `${config.cookiePrefix}_device`,
+  /** Of users who are not asked for their second factor in this browser. */
+  trusted: `${config.cookiePrefix}_trusted`,
   /** The state of an upstream authorization. */
   federation: `${config.cookiePrefix}_federation`,
   /** The test of a client that its owner has started. */

@@ -88,6 +88,7 @@ export const letters = {
   test: { to: tester },
   totp_confirmed: { to: user },
   totp_disabled: { to: user },
+  trusted_browser_replayed: { to: user, isPrompt: true },
   verify_email: { to: unregistered, isPrompt: true, button: 'email.confirm_title' },
   webhook_disabled_failing: { to: administrator, button: 'mail.button.webhook' },
   webhook_disabled_gone: { to: administrator, button: 'mail.button.webhook' },
