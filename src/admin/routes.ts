@@ -19,6 +19,7 @@ import { clientHostRoutes } from './clients/host-routes.ts';
 import { clientOperations } from './clients/operations.ts';
 import { ownerlessClientRoutes } from './clients/ownerless-routes.ts';
 import { clientPageRoutes } from './clients/page-routes.ts';
+import { reviewMailRoutes } from './clients/review-mail-routes.ts';
 import { entitlementOperations } from './entitlements/operations.ts';
 import { entitlementPageRoutes } from './entitlements/page-routes.ts';
 import { groupOperations } from './groups/operations.ts';
@@ -111,6 +112,7 @@ export async function adminPageRoutes(app: FastifyInstance, deps: Deps) {
   await clientPageRoutes(app, deps);
   await ownerlessClientRoutes(app, deps);
   await clientHostRoutes(app, deps);
+  await reviewMailRoutes(app, deps);
   await userPageRoutes(app, deps);
   await entitlementPageRoutes(app, deps);
   await groupPageRoutes(app, deps);

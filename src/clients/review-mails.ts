@@ -14,6 +14,8 @@ import { mailTo } from '../platform/mail/letters.ts';
 import { withoutLinks } from '../platform/text.ts';
 import type { ClientTarget } from './change-client.ts';
 import { type Client, hasPendingChange } from './client.ts';
+import { wantsReviewMails } from './declined-mails.store.ts';
+import { stopUrl } from './declined-mails.ts';
 import type { Deps } from './deps.ts';
 import { countWaiting, findClients } from './find-clients.ts';
 import { originHostOf } from './presentation.ts';
@@ -51,7 +53,7 @@ const longest = { name: 60, owner: 60, note: 300 } as const;
  * While clients wait for a review, each user who may approve them gets one mail a day that says how many, and which. Any node may do this at any
  * time: the mail is enqueued in the change that takes the only one of the day.
  */
-export async function remindReviewers(given: MailDeps & Pick<Deps, 'riskContext'>): Promise<void> {
+export async function remindReviewers(given: MailDeps & Pick<Deps, 'riskContext' | 'vault'>): Promise<void> {
   const deps = { ...given, config: { ...given.config, rateLimits: true } }; // they are what makes it one mail a day
   if (!deps.mail.works || !deps.config.reviewMails) return;
   const count = await countWaiting(deps, mostCounted);
@@ -69,7 +71,8 @@ export async function remindReviewers(given: MailDeps & Pick<Deps, 'riskContext'
       // It is about what they read in the console.
       const locale = chooseLocale(inConsole(deps.config.languages), one.locale);
       const waiting = waitingText(locale, named, count);
-      const mail = mailTo(deps, { ...one, locale }, 'reviews_waiting', { count, waiting, url });
+      const values = { count, waiting, url, unsubscribe_url: stopUrl(deps, one.user_id) };
+      const mail = mailTo(deps, { ...one, locale }, 'reviews_waiting', values, wantsReviewMails(one.user_id));
       await deps.db.of(one.user_id).change({ run: { first: daily.taken(one.user_id), mail } });
     }
     last = some.length === reviewersAtOnce ? some.at(-1) : undefined;

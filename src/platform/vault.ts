@@ -23,7 +23,7 @@ import {
   replaceRetiredKey,
 } from './store.ts';
 
-type MacPurpose = 'refresh-token' | 'passkey-challenge' | 'dpop-nonce' | 'audit-log' | 'backup-code';
+type MacPurpose = 'refresh-token' | 'passkey-challenge' | 'dpop-nonce' | 'audit-log' | 'backup-code' | 'unsubscribe';
 
 export class WrongMasterKey extends Error {
   override name = 'WrongMasterKey';
@@ -60,6 +60,7 @@ function deriveKeys(masterKey: Buffer, generation: string) {
     'passkey-challenge': derive(ofGeneration('passkey-challenge')),
     'audit-log': derive('audit-log'),
     'backup-code': derive('backup-code'),
+    unsubscribe: derive('unsubscribe'),
   };
   const macKeys = Object.fromEntries(
     Object.entries(macs).map(([purpose, key]) => [purpose, createSecretKey(key)]), // imported once, not at every MAC

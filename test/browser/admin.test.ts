@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
+import { stopUrl } from '../../src/clients/declined-mails.ts';
 import { rejectClient } from '../../src/clients/review-client.ts';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
@@ -122,6 +123,7 @@ test('every page of administration is accessible, light and dark, on a phone and
     '/admin/audit/unauthenticated',
     '/admin/settings',
     '/admin/settings/mails',
+    new URL(stopUrl(signet.deps, admin.user_id)).pathname,
     '/admin/users/refused-addresses',
     '/admin/settings/mails/new_device?look=phone_dark',
     '/admin/settings/mails/client_rejected?look=text',

@@ -20,7 +20,7 @@ const leftBehind: readonly TableName[] = [
     'form_answers',
   ] as const),
   ...(['one_time_links', 'spent_tokens', 'outgoing_mails', 'logout_deliveries', 'webhook_deliveries'] as const),
-  'refused_addresses',
+  ...(['refused_addresses', 'declined_review_mails'] as const),
   ...(['signing_keys', 'retired_signing_keys', 'master_key_check', 'retired_master_keys', 'placement_keys'] as const),
   ...(['audit_log', 'audit_heads', 'unauthenticated_events', 'failure_counters', 'client_failures'] as const),
   ...(['daily_counts', 'active_users', 'counted_places', 'hidden_setup_steps'] as const),

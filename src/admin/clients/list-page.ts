@@ -11,7 +11,7 @@ import { badge, counted, emptyList, pager, pathWith, type Tone } from '../../pla
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { clientInitials } from '../../platform/text.ts';
-import { adminTab, clientPath, doneNotice, searchForm } from '../components.ts';
+import { adminTab, buttonForm, clientPath, doneNotice, searchForm } from '../components.ts';
 import { hostsPath } from './hosts-page.ts';
 
 /** What the list can be narrowed to. `waiting` is everything that an administrator should look at. */
@@ -33,6 +33,8 @@ export type ClientListView = {
   query: Parameters;
   /** Whether clients may come by metadata documents. */
   readsDocuments: boolean;
+  /** Of the reader, who has stopped the daily ones. */
+  wantsNoMails: boolean;
 };
 
 const statusTone: Readonly<Record<ClientStatus, Tone>> = {
@@ -49,7 +51,7 @@ export function clientsPage(view: View, list: ClientListView): Page {
     title: view.plain('admin.clients.title'),
     tab: adminTab('admin_clients'),
     content: html`<h1>${view.t('admin.clients.title')}</h1>
-${doneNotice(view, { query }, 'clients', ['deleted'])}
+${doneNotice(view, { query }, 'clients', ['deleted', 'review_mails'])}
 <p class="actions">${view.may('clients:write') && html`<a class="button" href="${path}/register" id="client-register">${view.t('admin.clients.register')}</a>`}${readsDocuments && html` <a class="button quiet" href="${hostsPath}" id="client-hosts">${view.t('admin.hosts.title')}</a>`}</p>
 ${searchForm(view, 'clients', q)}
 <nav aria-label="${view.t('admin.clients.filter')}"><p class="actions">${clientFilters
@@ -66,11 +68,15 @@ ${
 }
 ${clients.length === 0 ? nothing(view, list) : clientTable(view, list)}
 ${pager(view, { id: 'clients-more', next, label: view.t('admin.clients.more'), pathTo: (at) => pathWith(path, { ...more, ...at }) })}
-${q === '' && html`<p class="actions"><a href="${pathWith(`${path}/export`, { state: filter })}" id="clients-export">${view.t('admin.clients.export')}</a></p>`}`,
+${q === '' && html`<p class="actions"><a href="${pathWith(`${path}/export`, { state: filter })}" id="clients-export">${view.t('admin.clients.export')}</a></p>`}
+${list.wantsNoMails && startMails(view)}`,
   };
 }
 
 const path = '/admin/clients';
+
+const startMails = (view: View): Html => html`<div class="advice"><p>${view.t('admin.review_mails.stopped')}</p>
+${buttonForm(view.t('admin.review_mails.start'), { path: `${path}/review-mails`, id: 'review-mails', style: 'quiet' })}</div>`;
 
 const clearSearch = (view: View) =>
   html`<a href="${path}" id="clients-clear">${view.t('admin.clients.find.clear')}</a>`;

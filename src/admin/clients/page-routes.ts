@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Administrator } from '../../authentication/sessions/session.ts';
 import { consentPolicies, profiles, secondFactors, signingAlgorithms } from '../../clients/choices.ts';
+import { chooseReviewMails, wantsNoReviewMails } from '../../clients/declined-mails.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { exportClients } from '../../clients/export-clients.ts';
 import { type ClientListing, countListings, findAnyClient, findClients, orders } from '../../clients/find-clients.ts';
@@ -40,7 +41,15 @@ const one = `${list}/:client_id` as const;
 export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
   const pages = pagesOf(app, deps, 'clients:read');
 
-  pages.show(list, async ({ view, query }) => {
+  pages.post(`${list}/review-mails`, {
+    page: list,
+    async act({ administrator_id }) {
+      await chooseReviewMails(deps, administrator_id, true);
+      return `${list}?done=review_mails`;
+    },
+  });
+
+  pages.show(list, async ({ view, query, administrator_id }) => {
     const q = query.q?.trim() ?? '';
     const filter = filterOf(query);
     const isQueue = filter === 'waiting' || filter === 'changes';
@@ -50,12 +59,14 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
       findClients(deps, { ...search, after: query.after }),
       countListings(deps),
     ]);
-    const [listed, uses] = await Promise.all([
+    const [listed, uses, isStopped] = await Promise.all([
       listedWithRisks(deps, clients),
       Promise.all(clients.map(({ client_id }) => lastSignInOf(deps.db, client_id))),
+      wantsNoReviewMails(deps, administrator_id),
     ]);
     const rows = listed.map((one, place) => ({ ...one, lastSignIn: uses[place] ?? null }));
     return clientsPage(view, {
+      wantsNoMails: isStopped,
       filter,
       order,
       q,

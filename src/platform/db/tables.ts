@@ -84,6 +84,7 @@ export const tables = {
   counted_places: { key: 'place', place: 'each', restore: 'keep' },
   daily_counts: { key: 'client_id, kind, day', place: 'each', client: 'kept', expires: 'its room', restore: 'keep' },
   declared_resources: { key: 'kind, resource_key', place: 'shared', restore: 'keep' },
+  declined_review_mails: { key: 'user_id', place: 'user', user: 'few', restore: 'keep' },
   entitlement_versions: { key: 'user_id, product, version', place: 'user', user: 'many', restore: 'keep' },
   entitlements: { key: 'user_id, product', place: 'user', user: 'many', restore: 'keep' },
   failure_counters: {

@@ -67,6 +67,7 @@ export function exampleMail(
     role: 'reviewer',
     signin_url: `${baseUrl}/signin`,
     since: `${day} 09:30 UTC`,
+    ...(name === 'reviews_waiting' && { unsubscribe_url: `${baseUrl}/admin/review-mails/example` }),
     url: baseUrl + (paths[name] ?? '/developer/clients/cl_example'),
     waiting: waiting.join('\n\n'),
     webhook: 'Billing',

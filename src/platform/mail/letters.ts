@@ -105,6 +105,8 @@ type Recipient = { email: string; name?: string | null; locale: Locale | null };
 type Values = Readonly<Record<string, string | number>> & {
   /** Unix seconds; of the link in the letter, which is not sent any more then. */
   expires_at?: number;
+  /** Of a letter that its reader may stop without losing anything that they have to know. */
+  unsubscribe_url?: string;
 };
 
 /** Values of a letter that repeats what an administrator has written, if anything. */
@@ -151,7 +153,7 @@ export function composeMail(
   name: LetterName,
   values: Values,
   scheme?: Scheme,
-): Required<Omit<Mail, 'expires_at'>> & Pick<Mail, 'expires_at'> {
+): Mail & { html: string } {
   const letter: Letter = letters[name];
   const reader = letter.to;
   const { support } = config;
@@ -192,13 +194,14 @@ export function composeMail(
     mailBrandOf(config),
     scheme,
   );
-  const { expires_at } = values;
+  const { expires_at, unsubscribe_url } = values;
   return {
     to: to.email,
     subject,
     text: `${[message, ...footer].map((one) => one.join('')).join('\n\n')}\n`,
     html: html.toString(),
     ...(expires_at && { expires_at }),
+    ...(unsubscribe_url !== undefined && { unsubscribe_url }),
   };
 }
 

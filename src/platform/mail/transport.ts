@@ -11,7 +11,15 @@ import { logoId, mailBrandOf } from './brand.ts';
  * Plain text to one valid address, and the same as HTML, which may show the logo of the brand as `cid:logo`. `expires_at`, Unix seconds: it
  * is of no use any more then.
  */
-export type Mail = { to: string; subject: string; text: string; html?: string; expires_at?: number };
+export type Mail = {
+  to: string;
+  subject: string;
+  text: string;
+  html?: string;
+  expires_at?: number;
+  /** Where its reader, or their mail program, stops mails of its kind. */
+  unsubscribe_url?: string;
+};
 
 /** `mail_id` and `created_at` (Unix seconds) stay the same at each attempt. */
 type OutgoingMail = Mail & { mail_id: string; created_at: number };
@@ -206,7 +214,10 @@ type Sender = Pick<Config, 'mailFrom' | 'brand'>;
  * The recipient is an address, not a header to be parsed, in which a comma would make two of it. Each attempt carries the
  * same Message-ID, so that a mail that was sent twice is recognised. Auto-Submitted prevents auto-replies (RFC 3834 §5).
  */
-export function messageOf({ to, subject, text, html, mail_id, created_at }: OutgoingMail, sender: Sender) {
+export function messageOf(
+  { to, subject, text, html, mail_id, created_at, unsubscribe_url }: OutgoingMail,
+  sender: Sender,
+) {
   const { mailFrom } = sender;
   const address = /<([^<>]+)>$/.exec(mailFrom)?.[1] ?? mailFrom;
   const logo = html?.includes(`cid:${logoId}`) ? mailBrandOf(sender).logo : undefined;
@@ -221,8 +232,17 @@ export function messageOf({ to, subject, text, html, mail_id, created_at }: Outg
     }),
     date: new Date(created_at * 1000),
     messageId: `<${mail_id}@${address.split('@').at(-1)}>`,
-    headers: { 'Auto-Submitted': 'auto-generated' },
+    headers: {
+      'Auto-Submitted': 'auto-generated',
+      ...(unsubscribe_url !== undefined && unsubscribeHeaders(unsubscribe_url)),
+    },
     disableFileAccess: true,
     disableUrlAccess: true,
   };
 }
+
+/** RFC 2369 §3.2, and with one click (RFC 8058 §3.1), for which the URL must be https. */
+const unsubscribeHeaders = (url: string) => ({
+  'List-Unsubscribe': `<${url}>`,
+  ...(url.startsWith('https:') && { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }),
+});
