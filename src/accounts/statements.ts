@@ -96,6 +96,7 @@ export {
   isEmailTaken,
   isNotLastAdministrator,
   isReachableAt,
+  isThere,
   lockAdministrators,
   lockUser,
   markEmailVerified,

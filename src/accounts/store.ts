@@ -296,6 +296,10 @@ export const findRoleGrant = (db: Db, user_id: UserId) =>
     .of(user_id)
     .get(RoleGrant, sql`select ${RoleGrant.columns} from users where user_id = ${user_id} and deleted_at is null`);
 
+/** The account has not been deleted. */
+export const isThere = (user_id: UserId): Sql =>
+  sql`exists (select 1 from users where user_id = ${user_id} and deleted_at is null)`;
+
 export const hasRole = (user_id: UserId, role: Role): Sql =>
   sql`exists (select 1 from users where user_id = ${user_id} and role = ${role})`;
 

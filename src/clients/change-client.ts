@@ -11,7 +11,7 @@ import { windowLimit } from '../platform/limits/failure-limits.ts';
 import { asLogged, type Client, pick, reviewedFields } from './client.ts';
 import type { Deps } from './deps.ts';
 import { findAnyClient, requireOwnClient } from './find-clients.ts';
-import { lockFirstClientOf, updateClient } from './store.ts';
+import { lockClientsOf, updateClient } from './store.ts';
 import { replaceTerms } from './terms.store.ts';
 
 export type ClientDeps = Pick<Deps, 'db' | 'clock' | 'clients' | 'apis' | 'attributes'>;
@@ -91,15 +91,12 @@ async function tryChange(
   return changed;
 }
 
-/**
- * Of two concurrent changes that submit clients for review the second then counts the first. Where clients are in another part of the store
- * than their owner, the owner's first client stands for the owner.
- */
-export function lockOwner({ db }: Pick<Deps, 'db'>, { owner_user_id }: Client) {
+/** Of two concurrent changes that submit clients for review the second then counts the first. */
+function lockOwner({ db }: Pick<Deps, 'db'>, client: Client) {
+  const { owner_user_id } = client;
   if (owner_user_id === null) return undefined;
-  return db.of(owner_user_id) === db.shared
-    ? { in: db.shared, lock: lockUser(owner_user_id), run: {} }
-    : { in: db.shared, lock: lockFirstClientOf(owner_user_id), run: {} };
+  const isApart = db.of(owner_user_id) !== db.shared;
+  return { in: db.shared, lock: isApart ? lockClientsOf(owner_user_id, client) : lockUser(owner_user_id), run: {} };
 }
 
 /** @param owner_user_id whose client it must be; null: one without an owner, for administrators and the command line. */

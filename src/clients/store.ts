@@ -5,7 +5,7 @@ import { askAll } from '../platform/db/parts.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { asBigint, asText, oneOf, type Sql, sql } from '../platform/db/sql.ts';
 import { rowsOfClientFitOneSlice } from '../platform/db/table-rows.ts';
-import type { EventId, SecretId } from '../platform/ids.ts';
+import type { EventId, SecretId, UserId } from '../platform/ids.ts';
 import type { ClientStatus } from './choices.ts';
 import { type Client, ClientRow, type ClientSecret, SecretRow } from './client.ts';
 import { insertTerms, replaceTerms } from './terms.store.ts';
@@ -68,7 +68,8 @@ export const namesOfClients = (db: Db, client_ids: readonly string[]) =>
 export async function listOwnClients({ db }: { db: Db }, owner_user_id: string): Promise<Client[]> {
   const rows = await db.shared.all(
     ClientRow,
-    sql`select ${ClientRow.columns} from clients where owner_user_id = ${owner_user_id} order by created_at, client_id`,
+    sql`select ${ClientRow.columns} from clients
+         where owner_user_id = ${owner_user_id} and status <> 'deleted' order by created_at, client_id`,
   );
   return rows.map(withoutSecrets);
 }
@@ -153,21 +154,37 @@ const recordSuspension = (client_id: string, now: number): Sql =>
       select client_id, owner_user_id, name, redirect_uris, ${asBigint(now)}
         from clients where client_id = ${client_id} and status = 'suspended'`;
 
-export const lockFirstClientOf = (owner_user_id: string): Sql =>
-  sql`update clients set event_id = event_id
-       where client_id = (select client_id from clients where owner_user_id = ${owner_user_id} order by created_at, client_id limit 1)`;
-
-/** Whether a user has fewer than `max` clients in review. The change locks the owner. Always true without an owner. */
+/** Whether a user has fewer than `max` clients in review. The change has a lock. Always true without an owner. */
 const hasRoomInReview = (owner_user_id: Sql, max: number): Sql =>
   sql`(select count(*) from clients other
         where other.owner_user_id = ${owner_user_id} and other.status = 'pending_review') < ${asBigint(max)}`;
 
 const StoredClient = row('clients', { ...ClientRow.fields, terms_of: text });
+const StoredDraft = row('clients', { ...StoredClient.fields, client_id: text, status: text });
 
 /** Changes nothing when the owner already has `maxPending` clients in review. */
 export const insertClient = (client: Client, maxPending: number): Sql =>
   sql`insert into clients ${StoredClient.select({ ...client, terms_of: client.name })}
        where ${hasRoomInReview(asText(client.owner_user_id), maxPending)}`;
+
+/** As one that is deleted, which no read returns, and which a job takes away, until {@link admitClient} has let it in. */
+export const insertDraft = (client: Client): Sql =>
+  sql`insert into clients ${StoredDraft.values({ ...client, status: 'deleted', terms_of: client.name })}`;
+
+/** Changes nothing when the owner already has `maxPending` clients in review, or has been deleted since. */
+export const admitClient = ({ client_id, owner_user_id, status }: Client, maxPending: number): Sql =>
+  sql`update clients set status = ${status}
+       where client_id = ${client_id} and status = 'deleted' and owner_user_id = ${owner_user_id}
+         and ${hasRoomInReview(asText(owner_user_id), maxPending)}`;
+
+/** Leaves nothing. Of two changes that begin with it the second waits until the first has ended, whether or not the owner has a client. */
+export const lockClientsOf = (owner_user_id: UserId, like: Client): readonly Sql[] => {
+  const client_id = `of:${owner_user_id}`;
+  return [
+    sql`insert into clients ${StoredDraft.values({ ...like, client_id, status: 'deleted', terms_of: like.name })}`,
+    sql`delete from clients where status = 'deleted' and client_id = ${client_id}`,
+  ];
+};
 
 /** Of a client that came by itself; nothing when `max` of them wait for a review, unless it is approved in advance. */
 export const insertClientFromOutside = (client: Client, max: number): Sql =>

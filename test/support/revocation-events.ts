@@ -12,7 +12,9 @@ const announced = new Set<unknown>(eventTypes.filter((type) => endedOf(type) !==
 /** These revoke once more what was announced before, for a code that another node was writing at that instant. */
 for (const action of ['client.reinstated', 'user.enabled']) announced.add(action);
 
-const revocation = /^update grants set revoked_at|^insert into grant_endings|^delete from (?:users|clients)\b/;
+/** A client whose row says that it is deleted has had its event, or was never there. */
+const revocation =
+  /^update grants set revoked_at|^insert into grant_endings|^delete from (?:users|clients)\b(?! where status = 'deleted')/;
 
 /**
  * Watches the changes that revoke grants, or delete them with their user or client, and report it to the audit log.
