@@ -5,6 +5,7 @@ import type { Db } from '../platform/db/db.ts';
 import { type Sql, sql } from '../platform/db/sql.ts';
 import type { Deps } from '../platform/deps.ts';
 import { refusal, unavailable } from '../platform/errors.ts';
+import { endLinksGivenElsewhere } from './links.store.ts';
 import { isPrivileged } from './roles.ts';
 import {
   findRoleGrant,
@@ -103,7 +104,8 @@ export const administratorClaims: ClaimKind = { isKept: false, isHeld: async () 
 export type Guard = { lock: readonly Sql[]; require: { anotherAdministrator?: Sql }; claim: Ticket };
 
 /**
- * Makes a change that takes an administrator away, or would if the user were one: another one who can sign in has to be left. In one part
+ * Makes a change that takes an administrator away, or would if the user were one: another one who can sign in has to be left. It ends the
+ * links that the user has given, those in the part of the user by itself. In one part
  * of the store a lock orders such changes; in several a claim does, so each finds in the others what those before it have left. The
  * command line is exempt: an operator disables a stolen account at once, and invites the next administrator.
  * @param user as read before.
@@ -124,11 +126,19 @@ export async function leavingAnother<Done extends { ok: boolean; failed?: unknow
   const isExempt = actor === 'cli';
   const isOrdered = db.parts.length > 1 && role === 'admin' && !isExempt;
   const taken = isOrdered ? [claimOfAdministrators(db)] : [];
+  const inOwnPart = async (): Promise<Omit<Guard, 'claim'>> => {
+    if (isExempt || (isOrdered && (await hasAdministratorElsewhere(db, user_id)))) return { lock: [], require: {} };
+    if (isOrdered || db.parts.length === 1) return inThisPart;
+    return { lock: [], require: { anotherAdministrator: sql`not ${hasRole(user_id, 'admin')}` } };
+  };
   const done = await claims.holding(user_id, { taken, givenUp }, async (claim) => {
-    if (isExempt || (isOrdered && (await hasAdministratorElsewhere(db, user_id))))
-      return change({ lock: [], require: {}, claim });
-    if (isOrdered || db.parts.length === 1) return change({ ...inThisPart, claim });
-    return change({ lock: [], require: { anotherAdministrator: sql`not ${hasRole(user_id, 'admin')}` }, claim });
+    const guard = await inOwnPart();
+    const { anotherAdministrator } = guard.require;
+    // What a refused one has given stays. In one part it ends with the change.
+    const isRefused =
+      db.parts.length > 1 && anotherAdministrator && !(await db.of(user_id).holds(anotherAdministrator));
+    if (!isRefused) await endLinksGivenElsewhere(db, user_id);
+    return change({ ...guard, claim });
   });
   if (!done.ok && 'failed' in done && done.failed === 'claim') throw unavailable();
   return done as Exclude<Done | ClaimRefused, { failed: 'claim' }>;

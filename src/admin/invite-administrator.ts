@@ -73,7 +73,7 @@ export async function acceptInvitation(
   // Each start prints a link for the first administrator. Of several that are used at once one makes an account.
   const others = deleteLinks('first_administrator');
   const account = { ...acceptance, role: 'admin', emailVerified: false } as const;
-  return createUser(
+  const user_id = await createUser(
     deps,
     account,
     { address },
@@ -86,6 +86,9 @@ export async function acceptInvitation(
       refusal: spentInvitation,
     },
   );
+  const partOfOthers = partOf(deps.db, 'first_administrator', token);
+  if (partOfOthers !== part) await partOfOthers.run(others);
+  return user_id;
 }
 
 export const spentInvitation = () =>

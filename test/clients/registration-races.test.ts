@@ -1,24 +1,11 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
 import { newBrowser } from '../support/browser.ts';
+import { inEachStore } from '../support/in-each-store.ts';
 import { openTransaction } from '../support/open-transaction.ts';
 import { plain } from '../support/plain-sql.ts';
-import { type Options, type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 import { holdNextCall } from '../support/store-spy.ts';
 import type { TestUser } from '../support/test-user.ts';
-
-/** A store in one part, on each engine, and one of cells, where a client is in another part than its owner. */
-const stores: Readonly<Record<string, Options>> = {
-  sqlite: { engine: 'sqlite' },
-  postgres: { engine: 'postgres' },
-  cells: { engine: 'postgres', cells: 4 },
-};
-
-function inEachStore(name: string, options: Options, run: (t: TestContext, signet: Signet) => Promise<void>): void {
-  for (const [store, of] of Object.entries(stores)) {
-    test(`${name} (${store})`, async (t) => run(t, await startSignet(t, { ...of, ...options })));
-  }
-}
 
 const app = {
   name: 'Ledger',

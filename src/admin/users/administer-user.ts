@@ -139,7 +139,6 @@ export async function changeRole(
         event: event.statement,
       },
     });
-  if (role !== 'admin') await endLinksGivenElsewhere(deps.db, user_id);
   const done = await (role === 'admin'
     ? changeTo({ lock: [], require: {}, claim: undefined })
     : leavingAnother(deps, caller, user, changeTo));
@@ -171,7 +170,6 @@ export async function disableUser(
   const event = auditEvent({ action: 'user.disabled', ...caller, target: user_id, reason: why }, at);
   const user = await requireEnabled(deps, user_id);
   await refuseAgainstAdministrator(deps, caller, user_id);
-  await endLinksGivenElsewhere(deps.db, user_id);
   const done = await leavingAnother(deps, caller, user, ({ lock, require, claim }) =>
     deps.db.of(user_id).change({
       lock: [...lock, lockUser(user_id)], // of two at once the second finds it done

@@ -7,7 +7,6 @@ import {
   deletedUsers,
   deleteUser,
   endLinksGivenBy,
-  endLinksGivenElsewhere,
   findProvisioned,
   findUser,
   lockUser,
@@ -95,7 +94,6 @@ export async function changeToDeleted(
 ) {
   const { user_id, email, role } = user;
   const totp = await findTotp(deps.db, user_id);
-  await endLinksGivenElsewhere(deps.db, user_id);
   const account = {
     limits: resetPasswordLimits(email), // while the user's devices are known
     grants: deps.grants.revokeOfUser(user_id, 'user_disabled', at), // their clients are notified
