@@ -48,11 +48,12 @@ export async function deleteClient(
   const grants =
     seen.backchannel_logout_uri === null ? undefined : deps.grants.revokeOfClient(client_id, 'client_suspended', at);
   const recent = deps.grants.rememberDeletedOf({ client_id }, at);
-  const done = await inOrder(
-    { in: shared, run: { client } },
-    { in: parts, run: { grants: grants?.inEachPart, recent } },
-    { in: shared, run: { epoch: grants?.shared, suspension, gone, event: event.statement } },
-  );
+  const deletion = { suspension, gone, event: event.statement };
+  const inParts = { in: parts, run: { grants: grants?.inEachPart, recent } };
+  // In several parts it is deleted first, so that no token ends of a client that stays; jobs end what is cut off then.
+  const done = await (parts.length === 1
+    ? inOrder({ in: shared, run: { client } }, inParts, { in: shared, run: { epoch: grants?.shared, ...deletion } })
+    : inOrder({ in: shared, run: { client, ...deletion } }, inParts));
   deps.clients.forget(client_id);
   if (done.ok) return;
   requireDeletable(await findAnyClient(deps, client_id)); // it may have been suspended meanwhile

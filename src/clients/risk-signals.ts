@@ -3,12 +3,17 @@ import { now } from '../platform/clock.ts';
 import type { Deps } from '../platform/deps.ts';
 import { isLoopback } from '../platform/ip-address.ts';
 import { type Client, proposalOf, type ReviewedFields } from './client.ts';
+import {
+  type ComparedRow,
+  newestComparedChange,
+  readComparedClients,
+  readRememberedSuspensions,
+} from './compared.store.ts';
 import { linkFields } from './fields.ts';
 import { areSimilar, containsName, looksAlike, nameSkeleton } from './name-skeleton.ts';
 import { mixesScripts } from './presentation.ts';
 import { destinationOf, isPrivateUse } from './redirect-uri.ts';
 import { isBuiltInScope, weightyScopes } from './scopes.ts';
-import { type ComparedRow, newestComparedChange, readComparedClients, readRememberedSuspensions } from './store.ts';
 
 /** What a reviewer should look at twice. Each has a message `risk.<code>`; honest clients show some of them, too. */
 export const riskCodes = [

@@ -8,6 +8,7 @@ import { rowsOfClientFitOneSlice } from '../platform/db/table-rows.ts';
 import type { EventId, SecretId, UserId } from '../platform/ids.ts';
 import type { ClientStatus } from './choices.ts';
 import { type Client, ClientRow, type ClientSecret, SecretRow } from './client.ts';
+import { ComparedRow } from './compared.store.ts';
 import { insertTerms, replaceTerms } from './terms.store.ts';
 
 /** The tables `clients`, `client_secrets` and `remembered_suspensions`. */
@@ -109,44 +110,6 @@ export async function countNeedingReview({ db }: { db: Db }): Promise<{ pending:
   );
   return { pending: counts?.pending ?? 0, changes: counts?.changes ?? 0 };
 }
-
-/** What a client under review is compared with. `version` changes with the client. */
-const ComparedRow = row('clients', {
-  ...ClientRow.pick('client_id', 'owner_user_id', 'name', 'redirect_uris', 'post_logout_redirect_uris').fields,
-  version: text,
-});
-export type ComparedRow = RowOf<typeof ComparedRow>;
-
-/** The names and redirect URIs of clients in one status, the oldest first. */
-export const readComparedClients = (db: Db, status: ClientStatus, limit: number) =>
-  db.shared.all(
-    ComparedRow,
-    sql`select client_id, owner_user_id, name, redirect_uris, post_logout_redirect_uris, event_id as version from clients
-         where status = ${status} order by created_at, client_id limit ${limit}`,
-  );
-
-const NewestChange = row('clients', { approved: integer, suspended: integer, remembered: integer });
-
-/** When a client that reviews compare with changed last, in Unix seconds; 0 for never. */
-export async function newestComparedChange(db: Db): Promise<number> {
-  const newestIn = (status: ClientStatus) =>
-    sql`coalesce((select max(updated_at) from clients where status = ${status}), 0)`;
-  const newest = await db.shared.get(
-    NewestChange,
-    sql`select ${newestIn('approved')} as approved, ${newestIn('suspended')} as suspended,
-               coalesce((select max(deleted_at) from remembered_suspensions), 0) as remembered`,
-  );
-  return Math.max(...Object.values(newest ?? { none: 0 }));
-}
-
-/** Clients that were suspended when they were deleted, the latest first. */
-export const readRememberedSuspensions = (db: Db, limit: number) =>
-  db.shared.all(
-    ComparedRow,
-    sql`select client_id, owner_user_id, name, redirect_uris, '[]' as post_logout_redirect_uris, 'deleted' as version
-          from remembered_suspensions
-         order by deleted_at desc, client_id limit ${limit}`,
-  );
 
 /** For a client that is about to be deleted; nothing unless it is suspended. */
 const recordSuspension = (client_id: string, now: number): Sql =>
@@ -287,7 +250,7 @@ export const deleteClient = (
   gone: mustChange(
     isAtOnce
       ? sql`delete from clients where client_id = ${client_id}`
-      : sql`update clients set status = 'deleted', owner_user_id = null
+      : sql`update clients set status = 'deleted', owner_user_id = null, updated_at = ${now}
              where client_id = ${client_id} and status <> 'deleted'`,
   ),
 });
@@ -303,12 +266,18 @@ export const clientsAfter = (db: Db, after: string, rows: number) =>
     sql`select client_id from clients where client_id > ${after} order by client_id limit ${rows}`,
   );
 
+const ofClient = sql`clients.client_id`;
+/** In a store of several parts a deletion may have been cut off before its grants were ended. */
+const hasGrants = sql`exists (select 1 from grants g where g.client_id = clients.client_id and g.revoked_at is null)`;
+
 /** Clients whose dependent rows are to be deleted now: in no part is there one that waits for a notification. */
 export async function deletedClients(db: Db) {
+  const isNotified =
+    db.parts.length === 1 ? awaitsLogouts(ofClient) : sql`(${awaitsLogouts(ofClient)} or ${hasGrants})`;
   const [first = [], ...others] = await askAll(db, (part) =>
     part.all(
       ClientRow.pick('client_id'),
-      sql`select client_id from clients where status = 'deleted' and not (backchannel_logout_uri is not null and ${awaitsLogouts(sql`clients.client_id`)})
+      sql`select client_id from clients where status = 'deleted' and not (backchannel_logout_uri is not null and ${isNotified})
            order by created_at limit 1000`,
     ),
   );

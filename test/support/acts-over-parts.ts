@@ -236,6 +236,27 @@ export const acts: Record<string, (world: World) => Promise<Act>> = {
       },
     };
   },
+  async 'an administrator deletes an app that is told of ends'({ signet, administrator }) {
+    const client = await signet.registerClient({ backchannel_logout_uri: 'https://rp.test/ended' });
+    const held: { access_token: string }[] = [];
+    for (let n = 0; n < 3; n += 1) held.push(await (await signet.signedInUser()).obtainTokens(client));
+    const path = `/v1/admin/clients/${client.client_id}`;
+    return {
+      send: () => administrator.browser.delete(path, { reason: 'Nobody needs it.' }),
+      async isDone() {
+        const isGone = (await administrator.browser.get(path)).status === 404;
+        const answers = held.map(async (one) => (await signet.userinfo(one.access_token)).status === 200);
+        assert.deepEqual(
+          await Promise.all(answers),
+          held.map(() => !isGone),
+          'an app that stays keeps its tokens, and one that is gone has none',
+        );
+        const told = `select user_id from logout_deliveries where client_id = '${client.client_id}'`;
+        if (isGone) assert.equal((await plain(signet.deps.db).all(told)).length, held.length, 'it is told of each end');
+        return isGone;
+      },
+    };
+  },
   async 'a person deletes the account, who has an app'({ signet, administrator }) {
     const ada = await signet.signedInUser();
     const client = await signet.registerClient({ owner: ada });

@@ -103,18 +103,18 @@ export function insertBulkRevocation(
                   else 1 = 1 end`;
 }
 
-/** Seconds in which what a suspension has left is looked for, so that all parts of the store were there again. */
+/** Seconds in which what a suspension or deletion has left is looked for, so that all parts of the store were there again. */
 const cutOffSeconds = 7 * 86_400;
 
 /**
- * Of a part: ends the grants of clients whose suspension was cut off before it came here. By one statement, whose epoch is the one of the
+ * Of a part: ends the grants of clients whose suspension was cut off before it came here, or whose deletion, of which they are notified. By one statement, whose epoch is the one of the
  * suspended client: grants that are given after a reinstatement are not covered.
  */
 export const endGrantsOfSuspended = (now: number): Sql =>
   sql`insert into grant_endings (ending_id, client_id, user_id, session_id, kept_session_id, epoch, reason, ended_at)
       select c.client_id || ' ' || cast(c.grants_epoch as text), c.client_id, null, null, null, c.grants_epoch + 1, 'client_suspended', ${asBigint(now)}
         from clients c
-       where c.status = 'suspended' and c.updated_at > ${now - cutOffSeconds}
+       where (c.status = 'suspended' or c.status = 'deleted' and c.backchannel_logout_uri is not null) and c.updated_at > ${now - cutOffSeconds}
          and exists (select 1 from grants g where g.client_id = c.client_id and g.revoked_at is null)
          and not exists (select 1 from grant_endings e where e.client_id = c.client_id and e.user_id is null)
        limit ${raw(`${fewRows}`)}
