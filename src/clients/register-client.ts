@@ -85,7 +85,7 @@ export async function registerClient(
 type Rows = { terms: readonly Sql[]; secrets: readonly Sql[]; event: Sql };
 
 /**
- * In one change, or, where the owner is in another part, as a draft, which nobody sees and a job deletes if nothing follows. It is let in once
+ * In one change, or, where the owner is in another part, as a draft, which no read returns and a job deletes if nothing follows. It is let in once
  * the owner has been found to be there. The deletion of an account takes its clients from it, drafts too, so that none is let in
  * afterwards.
  */
