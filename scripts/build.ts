@@ -9,7 +9,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { type BuildOptions, build, type OutputFile, type Plugin } from 'esbuild';
-import { documentation } from '../src/platform/assets.ts';
+import { documentation, isDocumentation } from '../src/platform/assets.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -45,10 +45,9 @@ export function assets(): Map<string, string> {
     (path) => path !== 'tsconfig.json',
   );
   const guides = Object.entries(documentation).flatMap(([folder, from]) =>
-    globSync('*.md', { cwd: join(root, 'src', from) }).map((name): [string, string] => [
-      `${folder}/${name}`,
-      join(root, 'src', from, name),
-    ]),
+    globSync('*', { cwd: join(root, 'src', from) })
+      .filter(isDocumentation)
+      .map((name): [string, string] => [`${folder}/${name}`, join(root, 'src', from, name)]),
   );
   return new Map([
     ...guides,

@@ -1,7 +1,6 @@
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { join, posix } from 'node:path';
-import GithubSlugger from 'github-slugger';
-import { Marked, type Tokens } from 'marked';
+import { type Cell, renderMarkdown, type Section, sectionsOf } from '../../src/platform/guides/markdown.ts';
 
 export const root = join(import.meta.dirname, '../..');
 
@@ -11,8 +10,6 @@ const furtherPages = [
   ...['packages/verify/README.md', 'packages/verify/CHANGELOG.md', 'bench/README.md'],
 ];
 
-export type Section = { id: string; heading: string; text: string };
-
 export type Page = {
   /** From the root of the repository: `docs/install.md`. */
   source: string;
@@ -21,7 +18,7 @@ export type Page = {
   title: string;
   html: string;
   /** Each begins with a heading; the first one is the page's own. */
-  sections: Section[];
+  sections: readonly Section[];
 };
 
 const sources = (): string[] =>
@@ -37,16 +34,6 @@ export const relative = (from: string, to: string): string => posix.relative(pos
 
 export const escapeHtml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
-
-/** What a reader sees of it. */
-const plain = (html: string): string =>
-  html
-    .replaceAll(/<[^>]*>/g, '')
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&quot;', '"')
-    .replaceAll('&#39;', "'")
-    .replaceAll('&amp;', '&');
 
 /** `files`: pictures, and whatever else pages link to. `faults`: sentences about links that lead nowhere. */
 type Rendered = { pages: Page[]; files: ReadonlySet<string>; faults: string[] };
@@ -85,41 +72,18 @@ function resolve(source: string, href: string): { to?: string; file?: string } |
   return { to: relative(sitePath(source), sitePath(file)) + (anchor === undefined ? '' : `#${anchor}`), file };
 }
 
-function render(source: string, linkTo: (href: string) => string | undefined): string {
-  const slugger = new GithubSlugger();
-  const marked = new Marked({
-    renderer: {
-      heading({ tokens, depth }) {
-        const html = this.parser.parseInline(tokens);
-        return `<h${depth} id="${slugger.slug(plain(html))}">${html}</h${depth}>\n`;
-      },
-      link({ href, tokens }) {
-        const html = this.parser.parseInline(tokens);
-        const to = linkTo(href);
-        return to === undefined ? html : `<a href="${escapeHtml(to)}">${html}</a>`;
-      },
-      image: ({ href, text }) =>
-        `<img src="${escapeHtml(linkTo(href) ?? '')}" alt="${escapeHtml(text)}" loading="lazy">`,
-      // What may be wider than a phone scrolls by itself, by keyboard, too.
-      table({ header, rows }) {
-        const line = (cells: Tokens.TableCell[], tag: string) =>
-          `<tr>${cells.map(({ tokens, align }) => `<${tag}${align ? ` class="${align}"` : ''}>${this.parser.parseInline(tokens)}</${tag.slice(0, 2)}>`).join('')}</tr>\n`;
-        const head = header.some(({ text }) => text !== '') ? `<thead>${line(header, 'th scope="col"')}</thead>\n` : '';
-        return `<div class="scroll" tabindex="0"><table>\n${head}<tbody>\n${rows.map((row) => line(row, 'td')).join('')}</tbody></table></div>\n`;
-      },
-      code: ({ text }) => `<pre tabindex="0"><code>${escapeHtml(text)}\n</code></pre>\n`,
-      html: ({ text }) => (text.startsWith('<!--') ? '' : text),
+const render = (source: string, linkTo: (href: string) => string | undefined): string =>
+  renderMarkdown(readFileSync(join(root, source), 'utf8'), {
+    linkTo,
+    pictureAt: linkTo,
+    code: (text) => `<pre tabindex="0"><code>${escapeHtml(text)}\n</code></pre>\n`,
+    // What may be wider than a phone scrolls by itself, by keyboard, too.
+    table(header, rows) {
+      const line = (cells: readonly Cell[], tag: string) =>
+        `<tr>${cells.map(({ content, align }) => `<${tag}${align ? ` class="${align}"` : ''}>${content}</${tag.slice(0, 2)}>`).join('')}</tr>\n`;
+      const head = header.some(({ content }) => content !== '')
+        ? `<thead>${line(header, 'th scope="col"')}</thead>\n`
+        : '';
+      return `<div class="scroll" tabindex="0"><table>\n${head}<tbody>\n${rows.map((row) => line(row, 'td')).join('')}</tbody></table></div>\n`;
     },
   });
-  return marked.parse(readFileSync(join(root, source), 'utf8'), { async: false });
-}
-
-function sectionsOf(html: string): Section[] {
-  const [, ...parts] = html.split(/<h[1-6] id="([^"]*)">([\s\S]*?)<\/h[1-6]>/);
-  return parts.flatMap((id, index) => {
-    if (index % 3 !== 0) return [];
-    const [heading = '', text = ''] = parts.slice(index + 1);
-    const apart = text.replaceAll(/<\/(?:t[dh]|li|p|pre)>/g, ' '); // two cells are no word
-    return [{ id, heading: plain(heading), text: plain(apart).replaceAll(/\s+/g, ' ').trim() }];
-  });
-}

@@ -200,6 +200,7 @@ export const tabs = {
   admin_keys: { path: '/admin/keys', label: 'admin.tab.keys', needs: 'keys:read' },
   admin_audit: { path: '/admin/audit', label: 'admin.tab.audit', needs: 'audit:read' },
   admin_settings: { path: '/admin/settings', label: 'admin.tab.settings', needs: 'settings:read' },
+  admin_documentation: { path: '/docs', label: 'reference.documentation' },
 } as const satisfies Record<string, { path: string; label: MessageKey; needs?: AdministrativePermission }>;
 
 export const adminTab = navigation('admin.navigation', tabs, {

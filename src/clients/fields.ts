@@ -272,8 +272,7 @@ export const clientFields = {
     part: 'technical',
     body: orNull(
       Type.Enum([...libraryIds], {
-        description:
-          'What it signs users in with, as named under `/reference/guides/relying-parties`. It changes no default.',
+        description: 'What it signs users in with, as named under `/docs/relying-parties`. It changes no default.',
       }),
     ),
     record: orNull(Type.String()),

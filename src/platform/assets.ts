@@ -20,13 +20,30 @@ const inPackages: Readonly<Record<string, () => URL>> = {
     new URL(import.meta.resolve('bcryptjs').replace(/(?:\/umd)?\/index\.js$/, '/umd/index.js')),
 };
 
-/** Folders of documentation that are part of the program, and where a clone has them; the other forms have copies. */
+/**
+ * Folders of documentation that are part of the program, and where a clone has them; the other forms have copies. What is about the
+ * code alone stays in the clone: decisions, the specification, glossaries.
+ */
 export const documentation: Readonly<Record<string, string>> = {
-  'guides/relying-parties': '../docs/relying-parties',
-  'guides/resource-servers': '../docs/resource-servers',
-  'guides/api': '../docs/api',
-  'guides/verify': '../packages/verify',
+  docs: '../docs',
+  ...Object.fromEntries(
+    [
+      'api',
+      'import',
+      'incidents',
+      'monitoring',
+      'performance',
+      'relying-parties',
+      'resource-servers',
+      'screenshots',
+    ].map((name) => [`docs/${name}`, `../docs/${name}`]),
+  ),
+  'docs/verify': '../packages/verify',
 };
+/** Of the files in them. */
+export const isDocumentation = (name: string): boolean =>
+  /\.(?:md|png|svg|json|yaml)$/.test(name) && !notOfPackage.has(name);
+const notOfPackage = new Set(['package.json', 'tsconfig.json', 'CHANGELOG.md']);
 
 const folderOf = (folder: string) =>
   join(root, form === 'sources' && Object.hasOwn(documentation, folder) ? documentation[folder]! : folder);
@@ -37,6 +54,10 @@ export function readAsset(path: string): string {
   const inPackage = form === 'sources' ? inPackages[path] : undefined;
   return readFileSync(inPackage?.() ?? join(folderOf(dirname(path)), basename(path)), 'utf8');
 }
+
+/** As {@link readAsset}, of a file that is no text. */
+export const readAssetBytes = (path: string): Buffer =>
+  form === 'executable' ? Buffer.from(getAsset(path)) : readFileSync(join(folderOf(dirname(path)), basename(path)));
 
 /** @returns the names of the files in a folder below `src`, in order. */
 export function listAssets(folder: string): string[] {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { changeRole } from '../../src/admin/users/administer-user.ts';
 import { locales } from '../../src/platform/i18n/translate.ts';
 import { message, sentence } from '../support/messages.ts';
 import { testSignet } from '../support/signet.ts';
@@ -52,7 +53,8 @@ testSignet('a setting is found by its name and by what it is for, with its value
   for (const link of linksIn(limits).filter((path) => path.includes('#')))
     assert.match(page, new RegExp(`id="${link.split('#')[1]}"`), link);
   assert.doesNotMatch(await find('create accounts xyzzy'), /SIGNET_SIGN_UP/);
-  const support = await signet.signedInUser({ role: 'support' });
+  const support = await signet.signedInUser();
+  await changeRole(signet.deps, { actor: 'cli' }, support.user_id, 'support');
   const { text } = await support.browser.get('/admin/search?q=sign_up');
   assert.doesNotMatch(text, /SIGNET_SIGN_UP/, 'a role that may not read settings');
 });

@@ -65,7 +65,7 @@ async function works(t: TestContext, command: string, settings: Settings): Promi
   const { pathname } = new URL(link);
   const page = await browser.get(pathname);
   for (const [asset] of page.text.matchAll(/\/assets\/[^"]+/g)) assert.equal((await browser.get(asset)).status, 200);
-  assert.match((await browser.get('/reference/guides/api/webhooks')).text, /<article lang="en">\n<h1/);
+  assert.match((await browser.get('/docs/api/webhooks')).text, /<article lang="en">\n<h1/);
   const account = { email: 'first@example.com', name: 'First', password: 'ordinary words in a row' };
   const accepted = await browser.post(pathname, account);
   assert.equal(accepted.location, '/admin', accepted.text);

@@ -251,7 +251,7 @@ async function createSubjects(t: TestContext, settings: Settings): Promise<Given
   const { issuer } = await startUpstream(t, () => Math.floor(Date.now() / 1000));
   const provider = ['acme', '--label', 'Acme', '--issuer', issuer, '--client-id', 'signet', '--client-secret-stdin'];
   await succeed(['providers', 'add', ...provider], settings, 'a secret');
-  for (const name of ['Anna', 'Ben']) {
+  for (const name of ['Ada', 'Anna', 'Ben']) {
     const account = ['--email', `${name.toLowerCase()}@example.com`, '--name', name, '--password-stdin', '--verified'];
     await succeed(['users', 'create', ...account], settings, 'ordinary words in a row');
   }

@@ -9,10 +9,11 @@ import { type Node, nodesIn, parse, stringsIn } from './sql-constructs.ts';
  */
 export function inTheWayOf(sql: string): string[] {
   return parse(sql).flatMap((statement) => {
-    const { InsertStmt: insert } = statement as Record<string, Node | undefined>;
+    const named = statement as Record<string, Node | undefined>;
+    const { InsertStmt: insert } = named;
     const select = (insert?.selectStmt as Record<string, Node> | undefined)?.SelectStmt;
     const ofFilled = insert === undefined || select?.valuesLists !== undefined ? [] : constructsInTheWay(insert);
-    return [...placesInTheWay(statement), ...ofFilled, ...conditionsInTheWay(statement)];
+    return [...placesInTheWay(statement), ...ofFilled, ...conditionsInTheWay(named)];
   });
 }
 

@@ -1,79 +1,126 @@
 import { posix } from 'node:path';
-import { documentation, listAssets, readAsset } from '../assets.ts';
-import { type Block, blocksOf, linksIn, plainText, textsOf } from './markdown.ts';
+import { documentation, isDocumentation, listAssets, readAsset, readAssetBytes } from '../assets.ts';
+import { firstSentence, renderMarkdown, type Section, type Surroundings, sectionsOf } from './markdown.ts';
 
+/** A page of the documentation on this server. */
 export type Guide = {
-  /** On this server. */
   readonly path: string;
-  /** Where links in it begin: `guides/api`. */
-  readonly folder: string;
-  /** The overview is that of the others in its folder. */
-  readonly isOverview: boolean;
+  /** The file, below `src`: `docs/api/webhooks.md`. */
+  readonly asset: string;
   readonly title: string;
-  readonly blocks: readonly Block[];
+  readonly lead: string;
   readonly sections: readonly Section[];
+  /** {@link sections} as a search reads them: in lower case. */
+  readonly searched: readonly { readonly named: string; readonly all: string }[];
 };
 
-/** From a heading to the next one, in plain text. The first is that of the whole guide. */
-type Section = { readonly id: string; readonly heading: string; readonly text: string };
-
-export const guidesPath = '/reference/guides';
+export const guidesPath = '/docs';
 
 /** What the documentation calls the server. */
 const exampleIssuer = 'https://id.example.com';
+const textOf = (asset: string, issuer: string) =>
+  readAsset(asset).replaceAll(exampleIssuer, issuer).replaceAll(new URL(exampleIssuer).host, new URL(issuer).host);
 
-/**
- * The guides for developers, which are pages of the documentation, with this server's own address in the examples. The overview of
- * a folder comes first, and the others in the order of its links.
- */
-export const readGuides = (issuer: string): readonly Guide[] =>
-  Object.keys(documentation).flatMap((folder) => {
-    const all = new Map(
-      listAssets(folder)
-        .filter((name) => name.endsWith('.md'))
-        .map((name) => [name, guideOf(`${folder}/${name}`, issuer)]),
+const isPage = (name: string) => name.endsWith('.md');
+/** About the code: they lead to the folders that the program leaves out. */
+const isLeftOut = new Set(['docs/architecture.md', 'docs/glossary.md', 'docs/security-requirements.md']);
+
+/** A folder of the documentation, without those in it. */
+const filesIn = (folder: string): string[] =>
+  listAssets(folder).flatMap((name) =>
+    isDocumentation(name) && !isLeftOut.has(`${folder}/${name}`) ? [`${folder}/${name}`] : [],
+  );
+
+/** The documentation, with this server's own address in the examples: its first page, then the order of the links there and of the folders. */
+export function readGuides(issuer: string): readonly Guide[] {
+  const assets = Object.keys(documentation).flatMap(filesIn).filter(isPage);
+  const guides = new Map(assets.map((asset) => [asset, guideOf(asset, issuer)]));
+  const first = partsOfIndex().flatMap((part) => part.assets);
+  return [...new Set(['docs/README.md', ...first, ...assets])].flatMap((asset) => guides.get(asset) ?? []);
+}
+
+/** The headings of the first page, and what each leads to. */
+export function partsOfIndex(): { readonly heading: string; readonly assets: readonly string[] }[] {
+  const [, ...parts] = readAsset('docs/README.md').split(/^## (.*)$/m);
+  const known = new Set(Object.keys(documentation).flatMap(filesIn));
+  return parts.flatMap((heading, at) => {
+    if (at % 2 !== 0) return [];
+    const linked = [...parts[at + 1]!.matchAll(/\]\(([^)#]+)/g)].map(([, href = '']) =>
+      assetOf('docs/README.md', href),
     );
-    const linked = linksIn(all.get('README.md')?.blocks ?? []).map((href) => href.split('#')[0]!);
-    return [...new Set(['README.md', ...linked, ...all.keys()])].flatMap((name) => all.get(name) ?? []);
+    const assets = linked.filter((asset) => asset !== undefined && known.has(asset)) as string[];
+    return assets.length === 0 ? [] : [{ heading, assets }];
   });
+}
+
+/** For what is read of a page without showing it. */
+const bare: Surroundings = {
+  linkTo: () => undefined,
+  pictureAt: () => undefined,
+  code: (text) => `<pre>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</pre>`,
+  table: (header, rows) =>
+    [header, ...rows].map((cells) => cells.map(({ content }) => `<td>${content}</td>`).join('')).join(''),
+};
 
 function guideOf(asset: string, issuer: string): Guide {
-  const blocks = blocksOf(readAsset(asset).replaceAll(exampleIssuer, issuer));
-  const sections: { id: string; heading: string; text: string }[] = [];
-  for (const block of blocks) {
-    if (block.kind === 'heading') sections.push({ id: block.id, heading: plainText(block.text), text: '' });
-    else sections.at(-1)!.text += `${textOf(block)} `;
-  }
+  const markup = renderMarkdown(textOf(asset, issuer), bare);
+  const sections = sectionsOf(markup);
+  const title = sections[0]!.heading;
   return {
     path: pathOf(asset),
-    folder: posix.dirname(asset),
-    isOverview: asset.endsWith('/README.md'),
-    title: sections[0]!.heading,
-    blocks,
+    asset,
+    title,
+    lead: firstSentence(markup),
     sections,
+    searched: sections.map(({ heading, text }, place) => ({
+      named: (place === 0 ? heading : `${title} ${heading}`).toLowerCase(),
+      all: `${title} ${heading} ${text}`.toLowerCase(),
+    })),
   };
 }
 
-/** `guides/api/webhooks.md` is at `/reference/guides/api/webhooks`. */
-const pathOf = (asset: string): string =>
-  `${guidesPath}/${asset.replace(/^guides\//, '').replace(/(?:\/README)?\.md$/, '')}`;
+/** @returns markup of a page. @param by how code and tables look here. */
+export const renderGuide = ({ asset }: Guide, issuer: string, by: Pick<Surroundings, 'code' | 'table'>): string =>
+  renderMarkdown(textOf(asset, issuer), {
+    ...by,
+    linkTo: (href) => addressOf(asset, href),
+    pictureAt: (href) => addressOf(asset, href),
+  });
 
-/**
- * @param folder of the guide that has the link: `guides/api`.
- * @returns where it leads on this server, or undefined: pages for operators are in the documentation alone.
- */
-export function addressOf(folder: string, href: string): string | undefined {
-  if (/^(?:https?:|#)/.test(href)) return href;
-  const [path = '', anchor] = href.split('#');
-  const source = posix.join('src', documentation[folder]!, path);
-  const asset = Object.entries(documentation).flatMap(([known, from]) =>
-    posix.dirname(source) === posix.join('src', from) ? [`${known}/${posix.basename(source)}`] : [],
+const pathOf = (asset: string): string => `/${asset.replace(/(?:\/README)?\.md$/, '')}`;
+
+/** @param href relative to a page, as in a clone. @returns the file below `src`, whether or not the program has it. */
+function assetOf(asset: string, href: string): string | undefined {
+  const source = posix.join('src', documentation[posix.dirname(asset)]!, href);
+  return Object.entries(documentation).flatMap(([folder, from]) =>
+    posix.dirname(source) === posix.join('src', from) ? [`${folder}/${posix.basename(source)}`] : [],
   )[0];
-  if (!asset?.endsWith('.md')) return undefined;
-  return pathOf(asset) + (anchor === undefined ? '' : `#${anchor}`);
 }
 
-const textOf = (block: Block): string => (block.kind === 'code' ? block.text : textsOf(block).map(plainText).join(' '));
+/** @param href of a link in a page. @returns where it leads from this server; undefined: to what is in a clone alone. */
+function addressOf(asset: string, href: string): string | undefined {
+  if (/^[a-z]+:/i.test(href) || href.startsWith('#')) return href;
+  const [path = '', anchor] = href.split('#');
+  const target = assetOf(asset, path);
+  if (target === undefined || !filesIn(posix.dirname(target)).includes(target)) return undefined;
+  return (isPage(target) ? pathOf(target) : `/${target}`) + (anchor === undefined ? '' : `#${anchor}`);
+}
+
+const types: Readonly<Record<string, string>> = {
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+  '.json': 'application/json; charset=utf-8',
+  '.yaml': 'application/yaml; charset=utf-8',
+};
+
+/** What pages show or offer beside their text: pictures, schemas, the dashboard. @param path on this server. */
+export function guideFile(path: string): { readonly type: string; readonly content: Buffer } | undefined {
+  const asset = path.slice(1);
+  const type = types[posix.extname(asset)];
+  const folder = posix.dirname(asset);
+  if (type === undefined || !Object.hasOwn(documentation, folder) || !filesIn(folder).includes(asset)) return undefined;
+  return { type, content: readAssetBytes(asset) };
+}
 
 /** `anchor`: empty for the whole guide. */
 export type FoundSection = {
@@ -92,12 +139,12 @@ export function findSections(
   guides: readonly Guide[],
   words: readonly string[],
 ): { readonly sections: readonly FoundSection[]; readonly more: number } {
-  const has = (text: string) => words.every((word) => text.toLowerCase().includes(word));
+  const has = (text: string) => words.every((word) => text.includes(word));
   const ranked = guides.map((guide) => {
-    const { title, sections } = guide;
-    const named = sections.filter(({ heading }, place) => has(place === 0 ? heading : `${title} ${heading}`));
-    const others = sections.filter((section) => has(`${title} ${section.heading} ${section.text}`));
-    const isNamed = has(title);
+    const { title, sections, searched } = guide;
+    const named = sections.filter((_, place) => has(searched[place]!.named));
+    const others = sections.filter((_, place) => has(searched[place]!.all));
+    const isNamed = has(title.toLowerCase());
     const found = isNamed ? sections.slice(0, 1) : [...new Set([...named, ...others])];
     const matching = found.slice(0, maxOfGuide);
     return {
@@ -126,9 +173,6 @@ function excerptOf(text: string, words: readonly string[]): string {
   const found = words.map((word) => lower.indexOf(word)).filter((at) => at >= 0);
   const at = Math.max(0, Math.min(...found, text.length) - aroundWord);
   const from = found.length === 0 || at === 0 ? 0 : text.indexOf(' ', at) + 1;
-  const part = text
-    .slice(from, from + 2 * aroundWord)
-    .replaceAll(/\s+/g, ' ')
-    .trim();
-  return `${from > 0 ? '… ' : ''}${part}${from + part.length < text.trimEnd().length ? ' …' : ''}`;
+  const part = text.slice(from, from + 2 * aroundWord).trim();
+  return `${from > 0 ? '… ' : ''}${part}${from + part.length < text.length ? ' …' : ''}`;
 }

@@ -1,125 +1,78 @@
-import { type Html, html } from '../pages/html.ts';
+import GithubSlugger from 'github-slugger';
+import { Marked, type RendererObject } from 'marked';
+import { html } from '../pages/html.ts';
 
-/**
- * A part of a guide. The texts are Markdown still: {@link inline} renders them. This is as much of CommonMark as the guides use; a
- * test compares every one of them with what a whole implementation reads.
- */
-export type Block =
-  | { readonly kind: 'heading'; readonly level: number; readonly text: string; readonly id: string }
-  | { readonly kind: 'paragraph'; readonly text: string }
-  | { readonly kind: 'code'; readonly text: string }
-  | { readonly kind: 'list'; readonly isOrdered: boolean; readonly items: readonly string[] }
-  | { readonly kind: 'table'; readonly header: readonly string[]; readonly rows: readonly (readonly string[])[] };
+/** Markup of a cell, and where it stands in its column. */
+export type Cell = { readonly content: string; readonly align: 'center' | 'left' | 'right' | null };
 
-const fence = /^```/;
-const heading = /^(#{1,6}) (.*)$/;
-const item = /^(?:[-*]|\d+\.) +(.*)$/;
-const row = /^\|(.*)\|\s*$/;
-
-export function blocksOf(markdown: string): Block[] {
-  const lines = markdown.split('\n');
-  const blocks: Block[] = [];
-  const ids = new Map<string, number>();
-  let at = 0;
-  /** The lines from here on that belong together. */
-  const take = (belongs: (line: string) => boolean): string[] => {
-    const from = at;
-    while (at < lines.length && belongs(lines[at]!)) at += 1;
-    return lines.slice(from, at);
-  };
-  while (at < lines.length) {
-    const line = lines[at]!;
-    const [, marks = '', title = ''] = heading.exec(line) ?? [];
-    if (fence.test(line)) {
-      at += 1;
-      blocks.push({ kind: 'code', text: take((one) => !fence.test(one)).join('\n') });
-      at += 1;
-    } else if (marks !== '') {
-      at += 1;
-      blocks.push({ kind: 'heading', level: marks.length, text: title, id: idOf(plainText(title), ids) });
-    } else if (item.test(line)) {
-      blocks.push(listOf(take((one) => one.trim() !== '')));
-    } else if (row.test(line)) {
-      const [header = [], , ...rows] = take((one) => row.test(one)).map(cellsOf);
-      blocks.push({ kind: 'table', header, rows });
-    } else if (line.trim() === '') {
-      at += 1;
-    } else {
-      const isText = (one: string) => one.trim() !== '' && ![fence, heading, item, row].some((mark) => mark.test(one));
-      blocks.push({ kind: 'paragraph', text: take(isText).join(' ') });
-    }
-  }
-  return blocks;
-}
-
-/** What follows an item's first line, and is no item, continues it. */
-function listOf(lines: readonly string[]): Block {
-  const items: string[] = [];
-  for (const line of lines) {
-    const [, text] = item.exec(line) ?? [];
-    if (text === undefined) items.push(`${items.pop()} ${line.trim()}`);
-    else items.push(text);
-  }
-  return { kind: 'list', isOrdered: /^\d/.test(lines[0] ?? ''), items };
-}
-
-const cellsOf = (line: string): string[] => {
-  const [, cells = ''] = row.exec(line) ?? [];
-  return cells.split(/(?<!\\)\|/).map((cell) => cell.replaceAll('\\|', '|').trim());
+/** What differs from one place to another where documentation is read. All that is given and returned is markup, except a code's text. */
+export type Surroundings = {
+  /** @returns the address, or undefined where it leads to what is not here: then the link's text stands alone. */
+  linkTo(href: string): string | undefined;
+  /** @returns the address, or undefined where the picture is not here. */
+  pictureAt(href: string): string | undefined;
+  /** @param place of the block among those of its page, from 0. */
+  code(text: string, place: number): string;
+  table(header: readonly Cell[], rows: readonly (readonly Cell[])[]): string;
 };
 
-/** As a forge makes it, so that links from page to page lead to the same place in both. */
-function idOf(title: string, ids: Map<string, number>): string {
-  const id = title
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
-    .replace(/\s/g, '-');
-  const times = ids.get(id) ?? 0;
-  ids.set(id, times + 1);
-  return times === 0 ? id : `${id}-${times}`;
+/** From a heading to the next one, in plain text. The first is that of the whole page. */
+export type Section = { readonly id: string; readonly heading: string; readonly text: string };
+
+/** @param markdown of a file of this repository: what it has of HTML is trusted. Headings have the anchors that a forge gives them. */
+export function renderMarkdown(markdown: string, { linkTo, pictureAt, code, table }: Surroundings): string {
+  const slugger = new GithubSlugger();
+  let codes = 0;
+  const renderer: RendererObject = {
+    heading({ tokens, depth }) {
+      const content = this.parser.parseInline(tokens);
+      return `<h${depth} id="${slugger.slug(plainText(content))}">${content}</h${depth}>\n`;
+    },
+    link({ href, tokens }) {
+      const content = this.parser.parseInline(tokens);
+      const to = linkTo(href);
+      return to === undefined ? content : `<a href="${escaped(to)}">${content}</a>`;
+    },
+    image({ href, text }) {
+      const at = pictureAt(href);
+      return at === undefined ? '' : `<img src="${escaped(at)}" alt="${escaped(text)}" loading="lazy">`;
+    },
+    table({ header, rows }) {
+      const cells = (all: typeof header) =>
+        all.map(({ tokens, align }) => ({ content: this.parser.parseInline(tokens), align }));
+      return table(cells(header), rows.map(cells));
+    },
+    code: ({ text }) => code(text, codes++),
+    html: ({ text }) => (text.startsWith('<!--') ? '' : text),
+  };
+  return new Marked({ renderer }).parse(markdown, { async: false });
 }
 
-const marks =
-  /(?<ticks>`+)(?<code>.+?)(?<!`)\k<ticks>(?!`)|\[(?<label>(?:`[^`]*`|[^\]`])*)\]\((?<href>[^)\s]+)\)|<(?<url>https?:[^>\s]+)>|\*\*(?<strong>.+?)\*\*|(?<![\p{L}\p{N}_])_(?<em>[^_].*?)_(?![\p{L}\p{N}_])/gsu;
+/** For text, and for quoted attributes. */
+const escaped = (text: string): string => html`${text}`.toString();
 
-/** @param linkTo the address of a link, or undefined where it leads to what is not here: then its text stands alone. */
-export function inline(text: string, linkTo: (href: string) => string | undefined): Html {
-  const parts: (Html | string)[] = [];
-  let at = 0;
-  for (const { index, 0: whole, groups = {} } of text.matchAll(marks)) {
-    parts.push(text.slice(at, index), markOf(groups, linkTo));
-    at = index + whole.length;
-  }
-  return html`${parts}${text.slice(at)}`;
-}
+/** What a reader sees of markup that {@link renderMarkdown} made. */
+const plainText = (markup: string): string =>
+  markup
+    .replaceAll(/<[^>]*>/g, '')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&');
 
-function markOf(
-  groups: Readonly<Record<string, string | undefined>>,
-  linkTo: (href: string) => string | undefined,
-): Html {
-  const { code, label, href = '', url, strong, em } = groups;
-  if (code !== undefined) return html`<code>${code}</code>`;
-  if (strong !== undefined) return html`<strong>${inline(strong, linkTo)}</strong>`;
-  if (em !== undefined) return html`<em>${inline(em, linkTo)}</em>`;
-  if (url !== undefined) return html`<a href="${url}">${url}</a>`;
-  const to = linkTo(href);
-  return to === undefined ? inline(label ?? '', linkTo) : html`<a href="${to}">${inline(label ?? '', linkTo)}</a>`;
-}
-
-/** What a reader sees of a text. */
-export const plainText = (text: string): string =>
-  text.replaceAll(marks, (...match) => {
-    const { code, label, url, strong, em } = match.at(-1) as Record<string, string | undefined>;
-    return code ?? url ?? plainText(label ?? strong ?? em ?? '');
+export function sectionsOf(markup: string): Section[] {
+  const [, ...parts] = markup.split(/<h[1-6] id="([^"]*)">([\s\S]*?)<\/h[1-6]>/);
+  return parts.flatMap((id, index) => {
+    if (index % 3 !== 0) return [];
+    const [heading = '', text = ''] = parts.slice(index + 1);
+    const apart = text.replaceAll(/<\/(?:t[dh]|li|p|pre|textarea)>/g, ' '); // two cells are no word
+    return [{ id, heading: plainText(heading), text: plainText(apart).replaceAll(/\s+/g, ' ').trim() }];
   });
-
-/** The texts of a block, which may have marks in them; of code none. */
-export function textsOf(block: Block): readonly string[] {
-  if (block.kind === 'list') return block.items;
-  if (block.kind === 'table') return [...block.header, ...block.rows.flat()];
-  return block.kind === 'code' ? [] : [block.text];
 }
 
-/** The addresses of all links, in order. */
-export const linksIn = (blocks: readonly Block[]): string[] =>
-  blocks.flatMap(textsOf).flatMap((text) => [...text.matchAll(marks)].flatMap(({ groups }) => groups?.href ?? []));
+/** Of the first paragraph. */
+export function firstSentence(markup: string): string {
+  const [, paragraph = ''] = /<p>([\s\S]*?)<\/p>/.exec(markup) ?? [];
+  return /^[\s\S]*?[.:](?=\s|$)/.exec(plainText(paragraph))?.[0].replace(/:$/, '.') ?? '';
+}

@@ -1,11 +1,16 @@
-import { type Guide, guidesPath } from '../guides/guides.ts';
+import { posix } from 'node:path';
+import { type Guide, guidesPath, partsOfIndex } from '../guides/guides.ts';
 import type { Tag } from '../http/operation.ts';
 import { type Html, html } from '../pages/html.ts';
 import type { View } from '../pages/view.ts';
 import type { ApiDocument } from './document.ts';
 
-/** What developers read here: guides, and the operations of the API. */
-export type Contents = { readonly guides: readonly Guide[]; readonly document: ApiDocument };
+/** What is read here: the documentation, and the operations of the API. */
+export type Contents = {
+  readonly issuer: string;
+  readonly guides: readonly Guide[];
+  readonly document: ApiDocument;
+};
 
 export const referencePath = (tag: Tag): string => `/reference/${anchor(tag)}`;
 
@@ -15,28 +20,63 @@ export const anchor = (text: string) =>
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '');
 
-export const overviewsOf = ({ guides }: Contents): readonly Guide[] => guides.filter(({ isOverview }) => isOverview);
+/** The first page of the documentation. */
+export const indexOf = ({ guides }: Contents): Guide => guides.find(({ path }) => path === guidesPath)!;
 
-/** @param current path of the page, or of the overview that it belongs to. */
-export const navigation = (
-  view: View,
-  contents: Contents,
-  current: string,
-): Html => html`<nav class="tabs" aria-label="${view.t('reference.navigation')}">
-<ul>${[
-  { path: '/reference', label: view.t('reference.all') },
-  ...overviewsOf(contents).map(({ path, title }) => ({ path, label: html`<span lang="en">${title}</span>` })),
-  ...groupsOf(contents.document).map(({ name }) => ({
-    path: referencePath(name),
-    label: html`<span lang="en">${name}</span>`,
-  })),
-].map(
-  ({ path, label }) => html`<li><a href="${path}"${path === current && html` aria-current="page"`}>${label}</a></li>\n`,
-)}
-<li><a href="/openapi.json">OpenAPI 3.1</a></li>
-<li><a href="/developer">${view.t('developer.tab.list')}</a></li></ul>
+/** What developers need first of the documentation: each leads to the others of its folder. */
+export const overviewsOf = ({ guides }: Contents): readonly Guide[] =>
+  ['relying-parties', 'resource-servers', 'api', 'verify'].map(
+    (folder) => guides.find(({ path }) => path === `${guidesPath}/${folder}`)!,
+  );
+
+type Entry = { readonly path: string; readonly label: Html };
+
+const navigationOf = (view: View, entries: readonly Entry[], current: string): Html =>
+  html`<nav class="tabs" aria-label="${view.t('reference.navigation')}">
+<ul>${entries.map(
+    ({ path, label }) =>
+      html`<li><a href="${path}"${path === current && html` aria-current="page"`}>${label}</a></li>\n`,
+  )}</ul>
 </nav>
 `;
+
+const inEnglish = (label: string): Html => html`<span lang="en">${label}</span>`;
+
+/** Of the reference. @param current path of the page. */
+export const navigation = (view: View, contents: Contents, current: string): Html =>
+  navigationOf(
+    view,
+    [
+      { path: '/reference', label: view.t('reference.all') },
+      { path: guidesPath, label: view.t('reference.documentation') },
+      ...overviewsOf(contents).map(({ path, title }) => ({ path, label: inEnglish(title) })),
+      ...groupsOf(contents.document).map(({ name }) => ({ path: referencePath(name), label: inEnglish(name) })),
+      { path: '/openapi.json', label: html`OpenAPI 3.1` },
+      { path: '/developer', label: view.t('developer.tab.list') },
+    ],
+    current,
+  );
+
+/** Of a page of the documentation: what stands beside it, in the part of the first page or in its folder. */
+export function guideNavigation(view: View, contents: Contents, guide: Guide): Html {
+  const folder = posix.dirname(guide.asset);
+  const overview = contents.guides.find(({ asset }) => asset === `${folder}/README.md`);
+  const part = partsOfIndex().find(
+    ({ assets }) => assets.includes(guide.asset) || assets.includes(overview?.asset ?? ''),
+  );
+  const beside = contents.guides.filter((one) =>
+    folder === 'docs' ? part?.assets.includes(one.asset) : posix.dirname(one.asset) === folder,
+  );
+  return navigationOf(
+    view,
+    [
+      { path: guidesPath, label: view.t('reference.documentation') },
+      ...beside.filter(({ path }) => path !== guidesPath).map(({ path, title }) => ({ path, label: inEnglish(title) })),
+      { path: '/reference', label: view.t('reference.title') },
+    ],
+    guide.path,
+  );
+}
 
 export type Group = ReturnType<typeof groupsOf>[number];
 
@@ -62,15 +102,15 @@ export const groupOf = ({
 
 export const maxQuery = 100;
 
+/** Over the documentation and the reference. */
+export const searchPath = `${guidesPath}/search`;
+
 export const searchForm = (
   view: View,
   q: string,
-): Html => html`<form method="get" action="/reference/search" role="search" aria-label="${view.plain('reference.search')}">
+): Html => html`<form method="get" action="${searchPath}" role="search" aria-label="${view.plain('reference.search')}">
 <label for="q">${view.t('reference.search')}</label>
 <input id="q" name="q" type="search" maxlength="${maxQuery}" autocomplete="off" value="${q}" aria-describedby="q-hint">
 <p class="hint" id="q-hint">${view.t('reference.search.hint')}</p>
 <button type="submit" class="quiet" id="reference-find">${view.t('reference.search.submit')}</button>
 </form>`;
-
-/** The overview that leads to a guide, or the guide itself if it is one. */
-export const overviewPath = ({ path }: Guide): string => path.split('/', guidesPath.split('/').length + 1).join('/');

@@ -1,11 +1,10 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Config } from '../config.ts';
 import { type ErrorCode, notFound } from '../errors.ts';
-import { type Guide, guidesPath, readGuides } from '../guides/guides.ts';
-import { plainText } from '../guides/markdown.ts';
+import { type Guide, guideFile, guidesPath, readGuides } from '../guides/guides.ts';
 import { cookieNames } from '../http/cookies.ts';
 import { type Tag, tags } from '../http/operation.ts';
-import { publicDocument, sendPublicDocument } from '../http/representations.ts';
+import { publicDocument, representations, sendPublicDocument, sendRepresentation } from '../http/representations.ts';
 import { type Html, html } from '../pages/html.ts';
 import { type Page, sendPage } from '../pages/page.ts';
 import type { View, ViewDeps } from '../pages/view.ts';
@@ -19,6 +18,7 @@ import {
   overviewsOf,
   referencePath,
   searchForm,
+  searchPath,
 } from './contents.ts';
 import { type Base, curlFor } from './curl.ts';
 import { type ApiDocument, type DescribedOperation, type DescribedRoute, describeApi } from './document.ts';
@@ -43,7 +43,7 @@ export async function openApiRoutes(app: FastifyInstance, deps: ViewDeps, descri
   let guides: readonly Guide[] | undefined;
   const contents = (): Contents => {
     guides ??= readGuides(deps.config.baseUrl);
-    return { guides, document: describe() };
+    return { issuer: deps.config.baseUrl, guides, document: describe() };
   };
   const pages = new Map<string, Page>(); // public, and the same for all
   const send = (reply: FastifyReply, view: View, path: string, draw: () => Page) =>
@@ -51,21 +51,35 @@ export async function openApiRoutes(app: FastifyInstance, deps: ViewDeps, descri
   const add = (path: string, draw: (view: View) => Page) =>
     app.get(path, { config: { page: true } }, async ({ view }, reply) => send(reply, view, path, () => draw(view)));
   add('/reference', (view) => referenceIndex(view, deps.config, contents()));
-  app.get('/reference/search', { config: { page: true } }, async (request, reply) => {
+  app.get(searchPath, { config: { page: true } }, async (request, reply) => {
     const { q = '' } = request.queryParameters;
     return sendPage(reply, request.view, searchPage(request.view, contents(), q.trim().slice(0, maxQuery)));
   });
   for (const tag of Object.keys(tags) as Tag[])
     add(referencePath(tag), (view) => referencePage(view, deps.config, contents(), tag));
-  for (const path of [`${guidesPath}/:folder`, `${guidesPath}/:folder/:guide`]) {
+  const files = new Map<string, ReturnType<typeof representations>>();
+  for (const path of [guidesPath, `${guidesPath}/:page`, `${guidesPath}/:folder/:page`]) {
     app.get(path, { config: { page: true } }, async (request, reply) => {
       const { view } = request;
-      const [wanted] = request.url.split('?', 1);
+      const [wanted = ''] = request.url.split('?', 1);
       const guide = contents().guides.find(({ path }) => path === wanted);
-      if (!guide) throw notFound();
-      return send(reply, view, guide.path, () => guidePage(view, contents(), guide));
+      if (guide) return send(reply, view, guide.path, () => guidePage(view, contents(), guide));
+      const file = guideFile(wanted);
+      if (!file) throw notFound();
+      reply.header('cache-control', 'public, max-age=3600');
+      reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'"); // a picture is opened by itself, too
+      return sendRepresentation(
+        request,
+        reply,
+        files.getOrInsertComputed(wanted, () => representations(file.content)),
+        file.type,
+      );
     });
   }
+  // Where the guides for developers were.
+  app.get('/reference/guides/*', async (request, reply) =>
+    reply.redirect(request.url.replace('/reference/guides', guidesPath), 301),
+  );
 }
 
 /** Guides, and the same document that programs read, as pages: here every operation. */
@@ -77,18 +91,12 @@ ${searchForm(view, '')}
 <h2>${view.t('reference.guides')}</h2>
 <p class="soft">${view.t('reference.guides.intro')}</p>
 <ul class="addresses" lang="en">${overviewsOf(contents).map(
-    ({ path, title, blocks }) =>
-      html`<li><a href="${path}">${title}</a> <span>${firstSentenceOf(blocks)}</span></li>\n`,
+    ({ path, title, lead }) => html`<li><a href="${path}">${title}</a> <span>${lead}</span></li>\n`,
   )}</ul>
 <h2>${view.t('reference.title')}</h2>
 <p class="soft">${view.t('reference.intro', { url: html`<code>${config.baseUrl}/openapi.json</code>` })}</p>
 ${groupsOf(contents.document).map(groupOf)}`,
 });
-
-const firstSentenceOf = (blocks: Guide['blocks']): string => {
-  const first = blocks.find((block) => block.kind === 'paragraph');
-  return first ? (/^.*?[.:](?= |$)/.exec(plainText(first.text))?.[0].replace(/:$/, '.') ?? '') : '';
-};
 
 function referencePage(view: View, config: Config, contents: Contents, tag: Tag): Page {
   const base = { url: config.baseUrl, sessionCookie: cookieNames(config).session };

@@ -3,7 +3,7 @@ import { type Html, html, untrusted } from '../pages/html.ts';
 import { emptyList } from '../pages/lists.ts';
 import type { Page } from '../pages/page.ts';
 import type { View } from '../pages/view.ts';
-import { type Contents, type Group, groupOf, groupsOf, navigation, searchForm } from './contents.ts';
+import { type Contents, type Group, groupOf, groupsOf, navigation, searchForm, searchPath } from './contents.ts';
 import type { DescribedOperation } from './document.ts';
 
 /** Guides and operations in which each of the words is found. */
@@ -19,7 +19,7 @@ export function searchPage(view: View, contents: Contents, q: string): Page {
   const { sections, more } = words.length === 0 ? { sections: [], more: 0 } : findSections(contents.guides, words);
   return {
     title: view.plain('reference.index.title'),
-    aside: { home: '/developer', content: navigation(view, contents, '/reference/search') },
+    aside: { home: '/developer', content: navigation(view, contents, searchPath) },
     content: html`<h1>${view.t('reference.index.title')}</h1>
 ${searchForm(view, q)}
 <p><a href="/reference" id="reference-clear">${view.t('reference.search.clear')}</a></p>
