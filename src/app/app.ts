@@ -3,6 +3,7 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import { adminApiRoutes, adminPageRoutes, adminRoutes } from '../admin/routes.ts';
 import { accountLinkRoutes } from '../authentication/account-links/routes.ts';
 import { federationRoutes } from '../authentication/federation/routes.ts';
+import { mailCodeRoutes } from '../authentication/mail-codes/routes.ts';
 import { passkeyRoutes } from '../authentication/passkeys/routes.ts';
 import { passwordRoutes } from '../authentication/passwords/routes.ts';
 import { sessionRoutes } from '../authentication/sessions/routes.ts';
@@ -94,6 +95,7 @@ export async function buildApp(deps: Deps, scrape: Scrape = openMetrics(deps)): 
   await logoutRoutes(app, deps);
   await secondStepRoutes(app, deps);
   await signInRoutes(app, deps);
+  if (deps.config.mailCodes && deps.mail.works) await mailCodeRoutes(app, deps);
   await twoFactorRoutes(app, deps);
   await setUpRoutes(app, deps);
   await passkeyRoutes(app, deps);

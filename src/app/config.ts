@@ -63,6 +63,7 @@ const ownSettings = [
   'SIGNET_SECOND_FACTOR',
   'SIGNET_ADMIN_SECOND_FACTOR',
   'SIGNET_TRUSTED_BROWSER_DAYS',
+  'SIGNET_MAIL_CODES',
   'SIGNET_DEVISE_PEPPER',
   'SIGNET_FIREBASE_SIGNER_KEY',
   'SIGNET_SMTP_URL',
@@ -192,6 +193,7 @@ export function readConfig(
     reviewMails: isOn('SIGNET_REVIEW_MAILS', 'on'),
     secondFactorFrom: readRequiredFrom('SIGNET_SECOND_FACTOR', read, { never: 'optional', always: 'required' }),
     adminSecondFactorFrom: readRequiredFrom('SIGNET_ADMIN_SECOND_FACTOR', read, { never: 'off', always: 'on' }),
+    mailCodes: isOn('SIGNET_MAIL_CODES', 'off'),
     trustedBrowserDays:
       (read('SIGNET_TRUSTED_BROWSER_DAYS') && readInteger('SIGNET_TRUSTED_BROWSER_DAYS', 30, 1, 30)) || undefined,
     smtpUrl: readSmtpUrl(read('SIGNET_SMTP_URL')),

@@ -16,6 +16,7 @@ import {
 /** Why a sign-in was refused. Administrators read a sentence for each. */
 export const refusalReasons = [
   'wrong_password',
+  'wrong_mail_code',
   'account_disabled',
   'passkey_refused',
   'auth_time_missing',
@@ -39,7 +40,7 @@ export type RefusalReason = (typeof refusalReasons)[number];
 
 /** An event caused without authentication. `target` is the account that it is about, if there is one. */
 type UnauthenticatedEvent = {
-  action: 'session.refused' | 'sign_up.asked' | 'password.reset_asked';
+  action: 'session.refused' | 'sign_up.asked' | 'password.reset_asked' | 'sign_in.code_asked';
   reason?: RefusalReason;
   target?: string;
   /** Never typed text: people type passwords into the wrong field. */

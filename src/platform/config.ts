@@ -65,6 +65,8 @@ export type Config = {
   readonly secondFactorFrom: number | undefined;
   /** From when administrators need a second factor. Unix seconds; absent: never. */
   readonly adminSecondFactorFrom: number | undefined;
+  /** People may sign in by a code in a mail. */
+  readonly mailCodes: boolean;
   /** For how many days a browser can be trusted in place of the second factor; absent: not at all. */
   readonly trustedBrowserDays: number | undefined;
   /** Absent: mail is printed to the log on loopback, and not sent elsewhere. */

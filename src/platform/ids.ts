@@ -79,7 +79,7 @@ export function bucketOf(id: string): Bucket {
   const start = id.indexOf('_') + 1 + bucketAt;
   return madeOfUser.test(id) ? id.slice(start, start + bucketLength) : bucketOfOther(id);
 }
-const madeOfUser = /^(?:usr|ses|gr|pic|st|ac|at|ln|tb)_[\w-]{22}/;
+const madeOfUser = /^(?:usr|ses|gr|pic|st|ac|at|ln|tb|mc)_[\w-]{22}/;
 
 /** Whether it is an id that was made of a user, and so says which bucket they have. */
 export const isIdOfUser = (text: string): boolean => idOfUser.test(text);
@@ -140,7 +140,7 @@ export function timeOfId(id: string): number {
 /** 72 random bits, to distinguish what already has a random id. */
 export const newSuffix = (): string => random(9);
 
-type PrefixOfUsersSecret = 'st_' | 'ac_' | 'at_' | 'ln_' | 'tb_';
+type PrefixOfUsersSecret = 'st_' | 'ac_' | 'at_' | 'ln_' | 'tb_' | 'mc_';
 
 /** A bearer secret: 256 random bits (RFC 6749 §10.10 asks for 128, and would like 160). */
 export const newSecret = <Prefix extends string = ''>(prefix?: Prefix extends PrefixOfUsersSecret ? never : Prefix) =>

@@ -45,6 +45,11 @@ async function whereItAsks({ page }: Visitor, { url }: Signet, { client_id }: Re
   return pathname + search;
 }
 
+async function askForCode(page: Page) {
+  await page.fill('#username', 'ada@example.com');
+  await submit(page, '#signin-mail-code');
+}
+
 async function signInPages(
   { signet, client, grace }: SeededSignet,
   { visitor, halfway, ada }: Visitors,
@@ -56,6 +61,7 @@ async function signInPages(
   return [
     { name: 'sign-in', path: await waiting(visitor, signet, client), as: 'visitor', act: passkeyButton },
     { name: 'sign-in-wrong', path, as: 'visitor', act: wrong, isLimited: true },
+    { name: 'mail-code', path, as: 'visitor', act: askForCode, isLimited: true },
     { name: 'second-factor', path: '/signin/second-factor', as: 'halfway', act: passkeyButton },
     { name: 'second-factor-wrong', path: '/signin/second-factor', as: 'halfway', act: giveWrongCode, isLimited: true },
     { name: 'error', path: client.with({ client_id: 'unknown' }).authorizePath(), as: 'visitor', status: 400 },

@@ -33,6 +33,7 @@ export async function startSeededSignet(t: TestContext): Promise<SeededSignet> {
     SIGNET_GOOGLE_CLIENT_ID: 'example',
     SIGNET_GOOGLE_CLIENT_SECRET: 'example',
     SIGNET_TRUSTED_BROWSER_DAYS: '30',
+    SIGNET_MAIL_CODES: 'on',
   };
   const signet = await startSignet(t, { mail: true, env });
   const { mailbox } = signet;

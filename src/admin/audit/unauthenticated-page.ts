@@ -107,6 +107,10 @@ function sentence(view: View, event: UnauthenticatedRecord, providers: readonly 
     if (isRest) return view.t('admin.unauthenticated.more.reset');
     return view.t(target === null ? 'admin.unauthenticated.reset_unknown_account' : 'admin.unauthenticated.reset');
   }
+  if (action === 'sign_in.code_asked') {
+    if (isRest) return view.t('admin.unauthenticated.more.code');
+    return view.t(target === null ? 'admin.unauthenticated.code_unknown_account' : 'admin.unauthenticated.code');
+  }
   if (isRest) return view.t('admin.unauthenticated.more.sign_in');
   const reason = refusalReasons.find((one) => one === event.reason);
   if (reason === undefined) return view.t('admin.unauthenticated.refused');

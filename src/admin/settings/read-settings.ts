@@ -76,6 +76,7 @@ const readers: { readonly [Group in SettingGroup]?: Readonly<Record<string, Read
     SIGNET_SECOND_FACTOR: ({ secondFactorFrom }) => describeDay(secondFactorFrom, 'optional', 'required'),
     SIGNET_ADMIN_SECOND_FACTOR: ({ adminSecondFactorFrom }) => describeDay(adminSecondFactorFrom, 'off', 'on'),
     SIGNET_TRUSTED_BROWSER_DAYS: ({ trustedBrowserDays }) => trustedBrowserDays,
+    SIGNET_MAIL_CODES: ({ mailCodes }) => mailCodes,
     SIGNET_DEVISE_PEPPER: secret,
     SIGNET_FIREBASE_SIGNER_KEY: secret,
   },

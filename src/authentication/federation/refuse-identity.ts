@@ -19,7 +19,7 @@ export type CallbackContext = {
 export type IdentityRefusal = {
   code: ErrorCode;
   /** For the log; the user reads the message with its name. */
-  reason: Exclude<RefusalReason, 'account_disabled' | 'passkey_refused' | 'wrong_password'>;
+  reason: Exclude<RefusalReason, 'account_disabled' | 'passkey_refused' | 'wrong_password' | 'wrong_mail_code'>;
   /** For the log: what exactly is wrong with the upstream's answer, in our words or as the library's code. */
   problem?: string;
   user_id?: string;

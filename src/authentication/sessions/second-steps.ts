@@ -1,5 +1,6 @@
 import type { Sql } from '../../platform/db/sql.ts';
 import type { UserId } from '../../platform/ids.ts';
+import { deleteMailCodesOfUser } from './mail-codes.store.ts';
 import { deletePendingSignInsOfUser } from './pending-sign-ins.store.ts';
 import { deleteTrustedBrowsersOfUser } from './trusted-browsers.store.ts';
 
@@ -10,5 +11,6 @@ import { deleteTrustedBrowsersOfUser } from './trusted-browsers.store.ts';
  */
 export const endSecondSteps = (user_id: UserId, kept?: string | null): Sql[] => [
   deletePendingSignInsOfUser(user_id),
+  deleteMailCodesOfUser(user_id),
   deleteTrustedBrowsersOfUser(user_id, kept),
 ];

@@ -9,7 +9,7 @@ const signIns = counter(
   'result',
 );
 
-const names: Partial<Record<Method, string>> = { pwd: 'password', hwk: 'passkey', fed: 'provider' };
+const names: Partial<Record<Method, string>> = { pwd: 'password', hwk: 'passkey', fed: 'provider', otp: 'mail_code' };
 
 /** @param methods the first factor first. */
 export const countSignIn = (

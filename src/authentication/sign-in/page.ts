@@ -23,6 +23,8 @@ export type SignInForm = ReturnTarget &
     /** Whether users can sign up here, and reset a password. */
     offersSignUp: boolean;
     offersReset: boolean;
+    /** Whether a mailed code signs in here. */
+    offersMailCode: boolean;
   };
 
 export const signInPage = (view: View, form: SignInForm): Page => ({
@@ -40,6 +42,7 @@ ${returnTargetFields(form)}
  spellcheck="false" required maxlength="254" value="${form.username ?? ''}"${form.username ? '' : html` autofocus`}>
 ${passwordField(view, form)}
 <button id="signin-submit" type="submit">${view.t('signin.submit')}</button>
+${form.offersMailCode && html`<button id="signin-mail-code" type="submit" class="quiet" formaction="/signin/mail-code" formnovalidate>${view.t('signin.mail_code')}</button>`}
 </form>
 ${passkeySection(view, form, { action: '/signin/passkey', autofill: true, button: view.t('passkey.button.sign_in') })}
 ${otherSignInMethods(view, form)}

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { now } from '../../platform/clock.ts';
 import type { RequestError } from '../../platform/errors.ts';
-import { clearCookie, cookie, cookieNames } from '../../platform/http/cookies.ts';
+import { clearCookie, cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
 import { type Parameters, readForm } from '../../platform/http/parameters.ts';
 import { expectCookie, isOfBlockedCookies, requireCookie, tryCookie } from '../../platform/pages/cookie-check.ts';
 import { alert } from '../../platform/pages/form.ts';
@@ -12,8 +12,11 @@ import { type View, viewOf } from '../../platform/pages/view.ts';
 import { allConfirmationMethods, confirmationMethodsOf } from '../credentials/sign-in-methods.ts';
 import { parseCredential } from '../credentials/webauthn.ts';
 import type { Deps, WaitingRequest } from '../deps.ts';
+import { requestMailCode } from '../mail-codes/request-mail-code.ts';
+import { mailCodePath } from '../mail-codes/routes.ts';
 import { twoFactors } from '../sessions/authentication.ts';
 import { browserToken, requirePendingRequest } from '../sessions/browser.ts';
+import { mailCodeSeconds } from '../sessions/mail-codes.store.ts';
 import {
   clientNameOf,
   endOf,
@@ -76,6 +79,24 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
     const step = await readSignIn(request, { username, request: request_id, next, stay });
     return attemptPassword(deps, request, reply, { ...step, username, password });
   });
+
+  if (deps.config.mailCodes && deps.mail.works)
+    app.post('/signin/mail-code', { config: { ...config, form: '/signin' } }, async (request, reply) => {
+      const { username = '', request: request_id, next, stay } = readForm(request.body);
+      const { view, returnTarget, page } = await readSignIn(request, { username, request: request_id, next, stay });
+      const { deviceToken } = await signInRequestOf(deps, request, returnTarget);
+      return answerForm(reply, view, {
+        async act() {
+          requireCookie(deps, request, reply);
+          const asked = { ...returnTarget, email: username, locale: view.locale, address: request.ip, deviceToken };
+          const token = await requestMailCode(deps, asked);
+          setCookie(reply, deps.config, cookieNames(deps.config).mailCode, token, mailCodeSeconds);
+          return mailCodePath;
+        },
+        redraw: (_, problem) => page(problem),
+        explains: (refusal) => refusal.problems.length > 0 || refusal.status === 429 || isOfBlockedCookies(refusal),
+      });
+    });
 
   app.get('/signin/confirm', { config }, async (request, reply) => {
     const { view, page } = await readConfirmation(request);
@@ -211,6 +232,7 @@ async function readPageState(deps: Deps, request: FastifyRequest, query: Paramet
     notice: cancelled && view.t('federation.cancelled', { provider: cancelled.label }),
     offersSignUp: deps.config.signUp && deps.mail.works,
     offersReset: deps.mail.works,
+    offersMailCode: deps.config.mailCodes && deps.mail.works,
     ...(session ? await confirmationMethodsOf(deps, session.user_id) : await allConfirmationMethods(deps)),
     clientName: await clientNameOf(deps, pending),
     endsAt: await endOf(deps, pending, next),

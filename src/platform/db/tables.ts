@@ -138,6 +138,13 @@ export const tables = {
     expires: 'its room',
     restore: 'keep',
   },
+  mail_codes: {
+    key: 'token_hash',
+    place: 'user',
+    user: 'few',
+    expires: { at: 'expires_at', job: 'purge mail codes' },
+    restore: 'delete',
+  },
   master_key_check: { key: 'id', place: 'shared', sealed: { sealed: 'ends' }, restore: 'keep' },
   one_time_links: {
     key: 'token_hash',

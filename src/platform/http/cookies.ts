@@ -12,6 +12,8 @@ export const cookieNames = (config: Pick<Config, 'cookiePrefix'>) => ({
   device: `${config.cookiePrefix}_device`,
   /** Of users who are not asked for their second factor in this browser. */
   trusted: `${config.cookiePrefix}_trusted`,
+  /** A sign-in that waits for the code of a mail. */
+  mailCode: `${config.cookiePrefix}_mail_code`,
   /** The state of an upstream authorization. */
   federation: `${config.cookiePrefix}_federation`,
   /** The test of a client that its owner has started. */

@@ -82,6 +82,7 @@ export const letters = {
   second_factor_refused: { to: user, isPrompt: true },
   second_factor_wrong: { to: user, isPrompt: true },
   session_ended: { to: user },
+  sign_in_code: { to: user, isPrompt: true },
   sign_up: { to: unregistered, isPrompt: true, button: 'invitation.submit' },
   sign_up_taken: { to: user, isPrompt: true },
   signed_out: { to: user },
