@@ -244,7 +244,8 @@ async function handleIdentity(deps: Deps, request: FastifyRequest, reply: Fastif
   const signIn = { account, context, signInRequest, authorization, agreement };
   if (authorization.mode === 'sign_in') {
     const outcome = await signInWithIdentity(deps, signIn);
-    return outcome.kind === 'question' ? ask(outcome) : redirectAfterSignIn(deps, reply, signInRequest, outcome);
+    if (outcome.kind === 'question') return ask(outcome);
+    return redirectAfterSignIn(deps, reply, signInRequest, outcome, `provider.${provider.id}`);
   }
   const { session_id, user_id } = authorization;
   // For `confirm` and `link` the browser must still have the session that began the authorization.

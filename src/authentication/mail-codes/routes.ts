@@ -44,7 +44,8 @@ export async function mailCodeRoutes(app: FastifyInstance, deps: Deps) {
         if (verdict.kind === 'wrong' && verdict.triesLeft > 0)
           return { ...page(alert(view.t('mail_code.wrong', verdict))), status: 401 };
         clearCookie(reply, deps.config, cookieNames(deps.config).mailCode);
-        if (verdict.kind === 'passed') return redirectAfterSignIn(deps, reply, signInRequest, verdict.outcome);
+        if (verdict.kind === 'passed')
+          return redirectAfterSignIn(deps, reply, signInRequest, verdict.outcome, 'mail_code');
         return verdict.kind === 'over' ? startAgain(deps, reply, form) : { ...overPage(view, form), status: 401 };
       },
       redraw: (_, problem) => page(problem),

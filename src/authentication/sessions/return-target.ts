@@ -167,13 +167,19 @@ export async function pathWithoutSignIn(
   return requiresSignIn ? undefined : returnPathOf({ request_id, next: localPath(next, deps.config.baseUrl) });
 }
 
+/** How a sign-in begins, as the page offers it. */
+export type Way = 'password' | 'passkey' | 'mail_code' | `provider.${string}`;
+
+/** @param way remembered for the next sign-in in this browser; left out where a user confirms. */
 export function redirectAfterSignIn(
   deps: Pick<Deps, 'config'>,
   reply: FastifyReply,
   signInRequest: SignInRequest,
   outcome: Outcome,
+  way?: Way,
 ): FastifyReply {
   const names = cookieNames(deps.config);
+  if (way !== undefined) setCookie(reply, deps.config, names.lastWay, way, deviceSeconds);
   if (outcome.kind === 'second_factor') {
     setCookie(reply, deps.config, names.attempt, outcome.token, pendingSignInSeconds);
     return reply.redirect('/signin/second-factor', 303);

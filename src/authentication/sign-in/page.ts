@@ -5,7 +5,13 @@ import type { View } from '../../platform/pages/view.ts';
 import type { ConfirmationMethods } from '../credentials/sign-in-methods.ts';
 import { passkeyForm, passkeyScripts } from '../passkeys/page.ts';
 import { cancelForm, signOutForm } from '../sessions/page.ts';
-import { continuesTo, type ReturnTarget, returnTargetFields, returnTargetQuery } from '../sessions/return-target.ts';
+import {
+  continuesTo,
+  type ReturnTarget,
+  returnTargetFields,
+  returnTargetQuery,
+  type Way,
+} from '../sessions/return-target.ts';
 
 export type SignInForm = ReturnTarget &
   ConfirmationMethods & {
@@ -18,6 +24,8 @@ export type SignInForm = ReturnTarget &
     /** A message that is no problem, such as a cancelled sign-in at a provider. */
     notice?: Renderable;
     endsAt?: string;
+    /** How the last sign-in in this browser began: one of {@link Way}, or whatever the browser sends. */
+    lastWay?: string | undefined;
     /** The operator, or the client, requires a second factor that the session lacks. */
     isRequired: boolean;
     /** Whether users can sign up here, and reset a password. */
@@ -41,10 +49,15 @@ ${returnTargetFields(form)}
 <input id="username" name="username" type="text" autocomplete="username webauthn" inputmode="email" autocapitalize="none"
  spellcheck="false" required maxlength="254" value="${form.username ?? ''}"${form.username ? '' : html` autofocus`}>
 ${passwordField(view, form)}
-<button id="signin-submit" type="submit">${view.t('signin.submit')}</button>
-${form.offersMailCode && html`<button id="signin-mail-code" type="submit" class="quiet" formaction="/signin/mail-code" formnovalidate>${view.t('signin.mail_code')}</button>`}
+${
+  form.lastWay === 'password'
+    ? html`<button id="signin-submit" type="submit" aria-describedby="last-way">${view.t('signin.submit')}</button>
+<p class="hint" id="last-way">${view.t('signin.last_used')}</p>`
+    : html`<button id="signin-submit" type="submit">${view.t('signin.submit')}</button>`
+}
+${form.offersMailCode && html`<button id="signin-mail-code" type="submit" class="quiet" formaction="/signin/mail-code" formnovalidate>${view.t('signin.mail_code')}${lastUsed(view, form, 'mail_code')}</button>`}
 </form>
-${passkeySection(view, form, { action: '/signin/passkey', autofill: true, button: view.t('passkey.button.sign_in') })}
+${passkeySection(view, form, { action: '/signin/passkey', autofill: true, button: html`${view.t('passkey.button.sign_in')}${lastUsed(view, form, 'passkey')}` })}
 ${otherSignInMethods(view, form)}
 ${form.offersSignUp && html`<p class="soft">${view.t('signin.sign_up', { link: html`<a href="/signup${returnTargetQuery(form)}">${view.t('signin.sign_up.link')}</a>` })}</p>`}
 ${cancelForm(view, form)}`,
@@ -127,11 +140,15 @@ ${form.offersReset && html`<p class="hint"><a href="/reset${returnTargetQuery(fo
 const passkeySection = (view: View, form: SignInForm, own: { action: string; autofill?: true; button: Html }) =>
   form.offersPasskey && passkeyForm(view, { ...own, ceremony: 'get', quiet: true, fields: returnTargetFields(form) });
 
+/** On the way by which the last sign-in in this browser began. */
+const lastUsed = (view: View, { lastWay }: SignInForm, way: Way): Html | false =>
+  lastWay === way && html` <span class="badge">${view.t('signin.last_used')}</span>`;
+
 /** @param confirm `1`: the provider must authenticate anew, and only the same user is accepted. */
 const otherSignInMethods = (view: View, form: SignInForm, confirm?: '1'): Html | false =>
   form.providers.length > 0 &&
   html`<p class="or"><span>${view.t('signin.or')}</span></p>
 <ul class="ways">${form.providers.map(
     ({ id, label }) =>
-      html`<li><a class="button quiet" id="signin-${id}" href="/auth/${id}/login${returnTargetQuery(form, confirm)}">${view.t('signin.with', { provider: label })}</a></li>`,
+      html`<li><a class="button quiet" id="signin-${id}" href="/auth/${id}/login${returnTargetQuery(form, confirm)}">${view.t('signin.with', { provider: label })}${lastUsed(view, form, `provider.${id}`)}</a></li>`,
   )}</ul>`;

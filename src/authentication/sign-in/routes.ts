@@ -27,6 +27,7 @@ import {
   redirectAfterSignIn,
   type SignInRequest,
   signInRequestOf,
+  type Way,
 } from '../sessions/return-target.ts';
 import { requiresSecondFactor } from '../sessions/second-factor-policy.ts';
 import { currentSession, requireFirstFactor } from '../sessions/session.ts';
@@ -50,7 +51,8 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
     const { view, form, pending } = await readPageState(deps, request, parameters);
     const page = async (problem?: Html | false) => {
       const again = await whySignInAgain(deps, request, pending);
-      return signInPage(view, { ...form, again, username: form.username ?? again?.email, problem });
+      const lastWay = cookie(request, cookieNames(deps.config).lastWay);
+      return signInPage(view, { ...form, again, lastWay, username: form.username ?? again?.email, problem });
     };
     return { view, returnTarget: form, page };
   };
@@ -77,7 +79,7 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
   app.post('/signin', { config }, async (request, reply) => {
     const { username = '', password = '', request: request_id, next, stay } = readForm(request.body);
     const step = await readSignIn(request, { username, request: request_id, next, stay });
-    return attemptPassword(deps, request, reply, { ...step, username, password });
+    return attemptPassword(deps, request, reply, { ...step, way: 'password', username, password });
   });
 
   if (deps.config.mailCodes && deps.mail.works)
@@ -134,6 +136,7 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
     const { browser } = requesterOf(request, reply);
     return answerAttempt(deps, request, reply, {
       ...step,
+      way: 'passkey',
       attempt: async (signInRequest) =>
         signInWithPasskey(deps, parseCredential(form.credential), browser, signInRequest),
     });
@@ -182,6 +185,8 @@ type Attempt = {
   page: (problem: Html | false) => Page | Promise<Page>;
   /** @returns undefined for a wrong password. */
   attempt: (signInRequest: SignInRequest) => Promise<Outcome | undefined>;
+  /** Remembered for the next sign-in in this browser; left out for a confirmation and the second step. */
+  way?: Way;
   /** The refusals that the page shows. */
   explains?: (refusal: RequestError) => boolean;
 };
@@ -191,14 +196,14 @@ async function answerAttempt(
   deps: Deps,
   request: FastifyRequest,
   reply: FastifyReply,
-  { returnTarget, view, page, attempt, explains = ({ status }) => status !== 401 && status < 500 }: Attempt,
+  { returnTarget, view, page, attempt, way, explains = ({ status }) => status !== 401 && status < 500 }: Attempt,
 ): Promise<FastifyReply> {
   const signInRequest = await signInRequestOf(deps, request, returnTarget);
   return answerForm(reply, view, {
     async act() {
       requireCookie(deps, request, reply);
       const outcome = await attempt(signInRequest);
-      if (outcome) return redirectAfterSignIn(deps, reply, signInRequest, outcome);
+      if (outcome) return redirectAfterSignIn(deps, reply, signInRequest, outcome, way);
       return { ...(await page(alert(view.t('signin.wrong')))), status: 401 };
     },
     redraw: (_, problem) => page(problem),

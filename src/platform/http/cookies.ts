@@ -20,6 +20,8 @@ export const cookieNames = (config: Pick<Config, 'cookiePrefix'>) => ({
   clientTest: `${config.cookiePrefix}_client_test`,
   /** The user who does not want a passkey on this device for now. */
   passkeyOffer: `${config.cookiePrefix}_passkey_offer`,
+  /** How the last sign-in here began; not whose it was. */
+  lastWay: `${config.cookiePrefix}_last_way`,
   /** The language that was chosen at the foot of a page. */
   language: `${config.cookiePrefix}_language`,
   /** Says nothing but that the browser keeps cookies. */
