@@ -30,7 +30,7 @@ const subjects: Record<string, readonly string[]> = {
   workers: ['test/operations/workers.test.ts', 'test/operations/stopping.test.ts'],
   clock: ['test/operations/clock.test.ts'],
   backup: ['test/operations/restore.test.ts', 'test/operations/rekey.test.ts'],
-  move: ['test/operations/move.test.ts'],
+  move: ['test/operations/move.test.ts', 'test/operations/move-to-cells.test.ts'],
   simulation: ['test/oauth/simulation.test.ts'],
   upgrade: ['test/operations/upgrade.test.ts'],
   requests: ['test/platform/openapi-fuzz.test.ts', 'test/platform/hostile-bodies.test.ts'],

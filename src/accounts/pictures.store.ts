@@ -1,4 +1,4 @@
-import type { Db } from '../platform/db/db.ts';
+import type { Db, Part } from '../platform/db/db.ts';
 import { exportedTable } from '../platform/db/exported-table.ts';
 import { id, integer, row, text } from '../platform/db/rows.ts';
 import { type Sql, sql } from '../platform/db/sql.ts';
@@ -41,6 +41,19 @@ export const findPicture = (db: Db, picture_id: string) =>
 
 export const findPictureOf = (db: Db, user_id: UserId) =>
   db.of(user_id).get(Picture, sql`select ${Picture.columns} from user_pictures where user_id = ${user_id}`);
+
+const PlacedPicture = StoredPicture.pick('picture_id', 'user_id');
+
+/** In the order of their ids. */
+export const picturesAfter = (part: Part, after: string, limit: number) =>
+  part.all(
+    PlacedPicture,
+    sql`select ${PlacedPicture.columns} from user_pictures where picture_id > ${after} order by picture_id limit ${limit}`,
+  );
+
+/** Of which its user has the address: see `showRenamedPicture`. */
+export const renamePicture = (picture_id: string, to: string): Sql =>
+  sql`update user_pictures set picture_id = ${to} where picture_id = ${picture_id}`;
 
 /** Those that their users show. */
 export const exportedPictures = exportedTable('user_pictures', {

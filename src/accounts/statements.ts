@@ -57,6 +57,8 @@ export {
   findPictureOf,
   findPictureType,
   insertPicture,
+  picturesAfter,
+  renamePicture,
 } from './pictures.store.ts';
 export {
   claimOfUserName,
@@ -114,6 +116,7 @@ export {
   setProfile,
   setRole,
   showPicture,
+  showRenamedPicture,
   standardClaimNames,
   User,
   usersWithAttribute,

@@ -174,6 +174,11 @@ export const markEmailVerified = (user_id: UserId, email: string, now: number): 
   sql`update users set email_verified_at = ${now}, ${touched(now)}
        where user_id = ${user_id} and ${isAddressed(email)} and email_verified_at is null`;
 
+/** The picture that the user shows has another id from now on. */
+export const showRenamedPicture = (user_id: UserId, picture_id: string, to: string, now: number): Sql =>
+  sql`update users set picture = replace(picture, ${picture_id}, ${to}), ${touched(now)}
+       where user_id = ${user_id} and picture like '%/' || ${asText(picture_id)}`;
+
 /** Conflicts with a taken address: `email_key` is unique. */
 export const replaceEmail = (
   user_id: UserId,

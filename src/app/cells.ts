@@ -7,6 +7,7 @@ import type { CellSettings } from '../platform/db/cell-settings.ts';
 import { addNode, moveSchema } from '../platform/db/citus-nodes.ts';
 import { StoreUnavailable, storeReason } from '../platform/db/db.ts';
 import { type MigratableDb, migrate, refuseUnlessMigrated } from '../platform/db/migrate.ts';
+import { refuseMoved } from '../platform/db/move/marks.ts';
 import { openDb } from '../platform/db/open.ts';
 import { atServer, withoutPassword } from '../platform/db/postgres-address.ts';
 import type { Config } from './config.ts';
@@ -36,6 +37,7 @@ async function withStore<Result>(
   const db = await openDb(config);
   try {
     await refuseUnlessMigrated(db);
+    await refuseMoved(db);
     return await work(db, cells);
   } finally {
     await db.close();

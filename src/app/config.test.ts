@@ -26,6 +26,8 @@ test('without any setting it serves localhost from SQLite beside the code', () =
     cells: undefined,
     moveTo: undefined,
     moveToFile: undefined,
+    moveToCells: undefined,
+    moveToCellServers: undefined,
     masterKey: { from: 'file', path: `${dataDir}/master.key`, mayCreate: true },
     otherMasterKey: undefined,
     auditHeadFile: `${dataDir}/audit-head.json`,

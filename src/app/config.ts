@@ -19,6 +19,7 @@ import { type MasterKeySource, parseMasterKey } from '../platform/master-key.ts'
 import { displayNameProblem, editDistance } from '../platform/text.ts';
 import { readLanguages } from './language-settings.ts';
 import { readMailFrom, readSmtpUrl, readSupport } from './mail-settings.ts';
+import { readMoveTarget } from './move-settings.ts';
 import { readSubnets, readTrustProxy } from './network-settings.ts';
 import { readSecurityContacts } from './security-contacts.ts';
 import { withoutServiceLinks } from './service-links.ts';
@@ -41,6 +42,8 @@ const ownSettings = [
   'SIGNET_CELL_SERVERS',
   'SIGNET_MOVE_TO',
   'SIGNET_MOVE_TO_FILE',
+  'SIGNET_MOVE_TO_CELLS',
+  'SIGNET_MOVE_TO_CELL_SERVERS',
   'SIGNET_MASTER_KEY',
   'SIGNET_MASTER_KEY_FILE',
   'SIGNET_OTHER_MASTER_KEY',
@@ -169,8 +172,7 @@ export function readConfig(
     databaseUrl,
     databaseMayLoseCommits: isOn('SIGNET_DATABASE_MAY_LOSE_COMMITS', 'off'),
     cells: readCells(databaseUrl, read('SIGNET_CELLS'), read('SIGNET_CELL_SERVERS')),
-    moveTo: read('SIGNET_MOVE_TO'),
-    moveToFile: read('SIGNET_MOVE_TO_FILE'),
+    ...readMoveTarget(read),
     masterKey: readMasterKeySource(read, dataDir, databaseUrl !== undefined),
     otherMasterKey: readGivenKey(read, 'SIGNET_OTHER_MASTER_KEY'),
     auditHeadFile: resolve(read('SIGNET_AUDIT_HEAD_FILE') ?? resolve(dataDir, 'audit-head.json')),

@@ -1,16 +1,24 @@
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { verifyAuditLog } from '../audit/chain.ts';
 import { openWitnesses } from '../audit/witness.ts';
 import { type Clock, now } from '../platform/clock.ts';
 import { mustChange } from '../platform/db/change.ts';
-import type { Db } from '../platform/db/db.ts';
-import { type MigratableDb, migrate, refuseUnlessMigrated } from '../platform/db/migrate.ts';
+import type { Db, OneDb } from '../platform/db/db.ts';
+import { isSetUp, type MigratableDb, migrate, refuseUnlessMigrated } from '../platform/db/migrate.ts';
 import { copyChanges, countChanges } from '../platform/db/move/changes.ts';
 import { compareStores } from '../platform/db/move/compare.ts';
-import { type Ends, type MovedTable, makeMoveTable, type OnMoveProgress } from '../platform/db/move/ends.ts';
+import {
+  type Ends,
+  type MovedTable,
+  type MoveTable,
+  makeMoveTable,
+  type OnMoveProgress,
+  type Target,
+  wholeStore,
+} from '../platform/db/move/ends.ts';
 import { checkCopy, copyAll } from '../platform/db/move/first-pass.ts';
 import {
   findMarks,
@@ -22,20 +30,25 @@ import {
   writeMark,
 } from '../platform/db/move/marks.ts';
 import { openEnds } from '../platform/db/move/open-ends.ts';
-import { planOf } from '../platform/db/move/plan.ts';
+import { planOf, planOfMigrations } from '../platform/db/move/plan.ts';
 import { MoveRefused } from '../platform/db/move/refused.ts';
 import { databaseFile, openDb } from '../platform/db/open.ts';
 import { workIn } from '../platform/db/parts.ts';
-import { serversOf, withoutPassword } from '../platform/db/postgres-address.ts';
 import { closeSqliteFile } from '../platform/db/sqlite-backup.ts';
 import { ConfigError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { readMasterKey } from '../platform/master-key.ts';
+import { openPlacement } from '../platform/placement.ts';
 import { findRunning, recordLosses } from '../platform/processes.ts';
-import { openVaultFor } from '../platform/vault.ts';
+import { openVaultFor, type Vault } from '../platform/vault.ts';
 import { giveToOwnerOf } from './backup.ts';
 import type { Config } from './config.ts';
+import { nameOf, refuseAsTarget, settingsOf } from './move-settings.ts';
+import { isMovedToCells, prepareToDivide, targetInCells } from './move-to-cells.ts';
 import { refuseUnfinishedRestore } from './open-deps.ts';
+
+const notToCitus =
+  'The address to move to leads to Citus, to which signet move has not been tried. Move the store to servers of PostgreSQL, or use signet export and signet import. Nothing was changed.';
 
 type Outside = { clock: Clock; log: Logger };
 /** `isLast`: the store is closed, and the other one takes its place. `isDeep`: then both are read once more as a whole. */
@@ -55,36 +68,6 @@ export type Moved =
 /** While servers make more than so many changes, it is tried so often to come nearer to them. */
 const [fewChanges, rounds] = [200, 4];
 
-const isPostgres = (to: string) => /^postgres(ql)?:/.test(to);
-
-/** What a store is called where others can read it. */
-export const nameOf = ({ databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>): string =>
-  databaseUrl === undefined ? dataDir : withoutPassword(databaseUrl);
-
-/** The settings of the other store. @throws {ConfigError} {@link MoveRefused} */
-export function settingsOf(config: Config, to: string): Config {
-  const target = isPostgres(to) ? { databaseUrl: to } : { databaseUrl: undefined, dataDir: resolve(to) };
-  if ((config.databaseUrl === undefined) === (target.databaseUrl === undefined)) {
-    throw new MoveRefused(
-      config.databaseUrl === undefined
-        ? 'The store is SQLite, and moves to PostgreSQL: --to postgres://user@host/database. To put it into another folder, use signet backup and signet restore.'
-        : 'The store is PostgreSQL, and moves to SQLite: --to a folder. To put it on another server, use pg_dump or a standby.',
-    );
-  }
-  try {
-    if (target.databaseUrl !== undefined) serversOf(target.databaseUrl);
-  } catch (error) {
-    refuseAsTarget(error);
-  }
-  return { ...config, ...target };
-}
-
-/** What is said of the address in the settings is meant of the other one here. */
-function refuseAsTarget(error: unknown): never {
-  if (error instanceof Error) error.message = error.message.replaceAll('SIGNET_DATABASE_URL', 'The address to move to');
-  throw error;
-}
-
 /** @throws {ConfigError} */
 export async function openSource(config: Config): Promise<MigratableDb> {
   if (config.databaseUrl === undefined && !existsSync(join(config.dataDir, databaseFile))) {
@@ -102,14 +85,16 @@ export async function openSource(config: Config): Promise<MigratableDb> {
  */
 export async function moveStore(config: Config, outside: Outside, moving: Moving): Promise<Moved> {
   if (config.cells) {
-    throw new MoveRefused('This store is in several parts: its cells move by signet cells move. Nothing was changed.');
+    throw new MoveRefused(
+      'This store is in several parts, each with an audit log of its own, and does not move as a whole. A cell moves by signet cells move; to put all of it into a store in one part, use signet export and signet import. Nothing was changed.',
+    );
   }
   const target = settingsOf(config, moving.to);
   const db = await openSource(config);
   try {
     await refuseUnlessMigrated(db);
     await refuseUnfinishedRestore(db);
-    await openVault(config, db);
+    const vault = await openVault(config, db);
     const { source: mark, target: incomplete } = await findMarks(db);
     const sentence = whyClosed({ target: incomplete });
     if (sentence) throw new MoveRefused(sentence);
@@ -121,7 +106,9 @@ export async function moveStore(config: Config, outside: Outside, moving: Moving
     }
     if (moving.isLast && !mark?.closed_at) await refuseWhileRunning(db);
     const targetDb = await openDb(target).catch((error: unknown) => refuseAsTarget(error));
-    const moved = await move({ ...outside, ...moving, config, target, db, targetDb, mark }).finally(targetDb.close);
+    const moved = await move({ ...outside, ...moving, config, target, db, targetDb, mark, vault }).finally(
+      targetDb.close,
+    );
     if (moved.state === 'finished' && target.databaseUrl === undefined) settleFile(target.dataDir);
     return moved;
   } finally {
@@ -137,22 +124,30 @@ function settleFile(folder: string): void {
 }
 
 type Move = Outside &
-  Moving & { config: Config; target: Config; db: Db; targetDb: MigratableDb; mark: Mark | undefined };
+  Moving & { config: Config; target: Config; db: OneDb; targetDb: MigratableDb; mark: Mark | undefined; vault: Vault };
 
 async function move(given: Move): Promise<Moved> {
-  const { config, target, onProgress } = given;
-  const ends = await openEnds(config, target);
+  const { config, target, db, targetDb, vault, onProgress } = given;
+  if (targetDb.isCitus) throw new MoveRefused(notToCitus);
+  const opened = await openEnds(config, target, targetDb.placeOf);
+  const { source, parts } = opened;
+  const ends = {
+    source,
+    target: target.cells
+      ? targetInCells(opened, { db: targetDb, placement: await openPlacement(db, vault) })
+      : wholeStore(parts[0]),
+  };
   try {
     const { tables, isCopied } = await begin(given, ends);
     if (!isCopied) {
       await copyAll(ends, tables, onProgress);
       await checkCopy(ends, tables, onProgress);
-      await ends.target.analyze();
-      await noteTime(ends.source, 'source', 'copied_at', now(given));
+      await workIn(parts, (part) => part.analyze());
+      await noteTime(source, 'source', 'copied_at', now(given));
     }
     return await (given.isLast ? finish : approach)(given, ends, tables);
   } finally {
-    await Promise.all([ends.source.close(), ends.target.close()]);
+    await opened.close();
   }
 }
 
@@ -170,7 +165,7 @@ async function approach(
 }
 
 /** Marks both stores, and has the source note what changes. Nothing is changed where that is refused. */
-async function begin(given: Move, ends: Ends): Promise<{ tables: MovedTable[]; isCopied: boolean }> {
+async function begin(given: Move, ends: Ends): Promise<{ tables: readonly MovedTable[]; isCopied: boolean }> {
   const { config, target, db, targetDb, mark } = given;
   const migrations = await findMigrations(db);
   if (mark && mark.migrations !== migrations) {
@@ -180,23 +175,43 @@ async function begin(given: Move, ends: Ends): Promise<{ tables: MovedTable[]; i
   }
   const { target: found } = await findMarks(targetDb);
   const isSame = mark !== undefined && found?.move_id === mark.move_id;
-  if (!isSame && !(await ends.target.isEmpty())) {
+  if (!isSame && !(await isUnused(given, ends.target))) {
     throw new MoveRefused(
       `${nameOf(target)} is not empty. A store is moved to an empty database, or goes on to the one where its move began. Nothing was changed.`,
     );
   }
+  const isCopied = isSame && mark.copied_at !== null;
+  if (target.cells && !isCopied) await prepareToDivide(db, now(given));
   const own = mark ?? { move_id: newId('mv'), began_at: now(given) };
   const both = { move_id: own.move_id, migrations, began_at: own.began_at };
   if (!mark) {
     await makeMoveTable(ends.source, 'store_move_changes');
     await writeMark(ends.source, { ...both, side: 'source', other: nameOf(target) });
   }
-  if (!isSame) await writeMark(ends.target, { ...both, side: 'target', other: nameOf(config) });
+  if (!isSame) await writeMark(ends.target.parts[0], { ...both, side: 'target', other: nameOf(config) });
   await migrate(targetDb, now(given));
-  const tables = planOf(join((config.databaseUrl === undefined ? config : target).dataDir, databaseFile));
-  const isCopied = isSame && mark.copied_at !== null;
+  const tables = await tablesToMove(config, target);
   if (!isCopied) await ends.source.track(tables);
   return { tables, isCopied };
+}
+
+async function tablesToMove(config: Config, target: Config): Promise<readonly MovedTable[]> {
+  const onSqlite = [config, target].find(({ databaseUrl }) => databaseUrl === undefined);
+  const tables = onSqlite ? planOf(join(onSqlite.dataDir, databaseFile)) : await planOfMigrations();
+  return target.cells ? tables.filter(isMovedToCells) : tables;
+}
+
+/** Cells can be given their servers before the move, which takes a store that is set up. */
+async function isUnused({ target, targetDb }: Move, { parts }: Target): Promise<boolean> {
+  if ((await workIn(parts, (part) => part.isEmpty())).every(Boolean)) return true;
+  if (!target.cells || !(await isSetUp(targetDb))) return false;
+  await refuseUnlessMigrated(targetDb);
+  if ((await findRunning(targetDb)).length > 0) return false;
+  for (const name of ['users', 'clients', 'audit_log'] as const) {
+    const rows = await workIn(parts, (part) => part.count({ name }));
+    if (rows.some((one) => one > 0)) return false;
+  }
+  return true;
 }
 
 /** @throws {MoveRefused} */
@@ -232,15 +247,36 @@ async function finish(given: Move, ends: Ends, tables: readonly MovedTable[]): P
     while ((await countChanges(ends.source)) > 0) await copyChanges(ends, tables, true, onProgress);
   }
   const counts = isOver ? {} : await compareStores(ends, tables, isDeep, onProgress);
+  if (!isOver) await forgetHeads(given);
   const report = await verifyLog(given);
   const rows = Object.values(counts).reduce((sum, one) => sum + one, 0);
   const event = auditEvent({ action: 'store.moved', ...caller, after: { from, to, rows } }, now(given));
   if (!isOver) {
     await targetDb.change({ run: { finished: mustChange(finishTarget(now(given))), event: event.statement } });
   }
+  await dropPlaces(ends.target);
   await noteTime(ends.source, 'source', 'finished_at', now(given));
   const closed_seconds = Math.round((given.clock() - closedAt) / 100) / 10;
   return { state: 'finished', from, to, closed_seconds, tables: counts, audit_log: report };
+}
+
+/** A cell that moves to another server takes all tables of its schema there, and these are no part of it. */
+async function dropPlaces({ parts: [, ...cells] }: Target): Promise<void> {
+  for (const name of ['store_move_places', 'store_move_indexes'] satisfies MoveTable[]) {
+    await workIn(cells, (part) => part.run(`drop table if exists ${name}`));
+  }
+}
+
+/** The logs of the cells begin now: a file that expects more is of an earlier store with cells of these names. */
+async function forgetHeads({ config, targetDb: { parts }, log }: Move): Promise<void> {
+  const witnesses = openWitnesses(config.auditHeadFile, log);
+  for (const { schema } of parts) {
+    if (schema === undefined) continue;
+    const witness = witnesses.of(schema);
+    if ((await witness.known()) === undefined) continue;
+    witness.replace({ seq: 0, seal: '', accepted: 0 });
+    await witness.keep();
+  }
 }
 
 /** One that was broken before is moved as it is. */

@@ -11,7 +11,7 @@ const caller = { actor: 'cli' } as const;
 export const moveCommands = {
   move: commandWithoutStore({
     summary:
-      'Move the whole store to PostgreSQL, or from there to SQLite. Copies while servers run; once they are stopped, --finish copies the rest, compares both stores, and closes the old one. Run it again if it was interrupted.',
+      'Move the whole store to PostgreSQL, from there to SQLite, or into the cells that SIGNET_MOVE_TO_CELLS names. Copies while servers run; once they are stopped, --finish copies the rest, compares both stores, and closes the old one. Run it again if it was interrupted.',
     confirm: ({ abandon, force }) =>
       abandon === true && force === true ? 'What was written to the other store is given up.' : undefined,
     options: {
@@ -65,6 +65,8 @@ async function readTarget({ moveTo, moveToFile }: Config, typed: string | undefi
   }
 }
 
+const quoted = (text: string): string => (/\s/.test(text) ? `"${text}"` : text);
+
 function describe(moved: Moved, config: Config): string {
   if (moved.state === 'copied') {
     return `Copied to ${moved.to}; ${moved.changes_left} rows have changed since, and more will. Stop every server, then run: signet move --finish`;
@@ -72,9 +74,12 @@ function describe(moved: Moved, config: Config): string {
   const { tables, audit_log } = moved;
   const rows = Object.entries(tables).filter(([, count]) => count > 0);
   const key = config.masterKey.from === 'file' ? ` (now in ${config.masterKey.path})` : '';
+  const cells = config.moveToCells === undefined ? '' : `, SIGNET_CELLS=${quoted(config.moveToCells)}`;
+  const servers =
+    config.moveToCellServers === undefined ? '' : ', SIGNET_CELL_SERVERS as SIGNET_MOVE_TO_CELL_SERVERS is now';
   const next =
-    config.databaseUrl === undefined
-      ? `Give every server SIGNET_DATABASE_URL with the address of ${moved.to}, and the same master key${key} as SIGNET_MASTER_KEY_FILE`
+    config.databaseUrl === undefined || config.moveToCells !== undefined
+      ? `Give every server SIGNET_DATABASE_URL with the address of ${moved.to}${cells}${servers}, and the same master key${key} as SIGNET_MASTER_KEY_FILE`
       : `Give the server SIGNET_DATA_DIR=${moved.to} instead of SIGNET_DATABASE_URL, and the same master key${key}`;
   const broken =
     audit_log.broken === null

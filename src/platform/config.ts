@@ -30,6 +30,9 @@ export type Config = {
   /** For `signet move`: where to, if not by its option, and a file that says it. */
   readonly moveTo: string | undefined;
   readonly moveToFile: string | undefined;
+  /** As `SIGNET_CELLS` and `SIGNET_CELL_SERVERS`, of the other store. */
+  readonly moveToCells: string | undefined;
+  readonly moveToCellServers: string | undefined;
   readonly masterKey: MasterKeySource;
   /** Opens what it has sealed, too, while one master key replaces another. */
   readonly otherMasterKey: MasterKeySource | undefined;

@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
@@ -21,13 +18,14 @@ import { misunderstood, refused, succeed } from '../support/command-line.ts';
 import { type FreshStore, freshStore } from '../support/databases.ts';
 import { everyIndex, everyRow, fillEveryTable } from '../support/every-table.ts';
 import { openMailbox } from '../support/mailbox.ts';
+import { change, changesOf, exchange, killAfter, rowsWithoutMoves } from '../support/moved-stores.ts';
 import { plain } from '../support/plain-sql.ts';
 import { asAdmin } from '../support/postgres-admin.ts';
 import { tokensOf } from '../support/relying-party.ts';
 import { repeated } from '../support/repeated.ts';
 import { scratchFolder } from '../support/scratch.ts';
 import { seededRandom } from '../support/seeded-random.ts';
-import { bareSettings, type Settings, signetCommand } from '../support/server-process.ts';
+import { bareSettings, type Settings } from '../support/server-process.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import { masterKey } from '../support/store-template.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
@@ -61,57 +59,6 @@ async function filled(t: TestContext, rows: number) {
   };
 }
 
-/** SQL of both engines, as a server runs it. */
-async function change({ url, dataDir }: FreshStore, ...statements: string[]): Promise<void> {
-  if (url !== undefined) {
-    await asAdmin(url, async (client) => void (await client.query(statements.join(';'))));
-    return;
-  }
-  const db = new DatabaseSync(join(dataDir, databaseFile), { timeout: 5_000 });
-  for (const statement of statements) db.exec(statement);
-  db.close();
-}
-
-/** Rows that are new, gone with what refers to them, under another key, or have exchanged what no two may have. */
-const changesOf = (round: number): string[] => [
-  `update users set name = 'renamed ${round}'`,
-  `update users set email_key = 'aside' where user_id = 'users-2'`,
-  `update users set email_key = 'first' where user_id = 'users-1'`,
-  `update users set email_key = 'second' where user_id = 'users-2'`,
-  `delete from users where user_id = 'users-${10 + round}'`,
-  `delete from clients where client_id = 'clients-${20 + round}'`,
-  `update one_time_links set token_hash = 'another ${round}' where user_id = 'users-3'`,
-  `insert into users (user_id, email, email_key, role, created_at, updated_at)
-     values ('new ${round}', 'new', 'new ${round}', 'user', 1, 1) on conflict do nothing`,
-  `insert into passwords (user_id, password_hash, changed_at) values ('new ${round}', 'x', 0) on conflict (user_id) do update set changed_at = passwords.changed_at + 1`,
-  `update clients set owner_user_id = 'new ${round}' where client_id = 'clients-4'`,
-];
-
-/** So that neither can be written before the other; and one who is gone after every row was copied. */
-const exchange = [
-  `update users set email_key = 'aside' where user_id = 'users-1'`,
-  `update users set email_key = 'first' where user_id = 'users-2'`,
-  `update users set email_key = 'second' where user_id = 'users-1'`,
-  `delete from users where user_id = 'users-30'`,
-];
-
-/** @returns whether it was killed before its end. */
-async function killAfter(ms: number, args: string[], env: Settings): Promise<boolean> {
-  const child = spawn(signetCommand, args, { env: { PATH: process.env.PATH, ...env }, stdio: 'ignore' });
-  const ended = once(child, 'exit');
-  await Promise.race([ended, sleep(ms)]);
-  child.kill('SIGKILL');
-  const [code, signal] = await ended;
-  assert.ok(signal === 'SIGKILL' || code === 0, `signet ${args} exited with ${code}`);
-  return signal === 'SIGKILL';
-}
-
-/** Without the events of the moves themselves. */
-async function rowsOf(store: FreshStore) {
-  const rows = await everyRow(store);
-  return { ...rows, audit_log: rows.audit_log?.filter((line) => !line.includes('store.moved')) };
-}
-
 test('a move that is killed again and again, while rows change, is continued: nothing twice, nothing lost, both ways', async (t) => {
   const random = seededRandom(t);
   const { sqlite, postgres, back, there, home } = await filled(t, 40);
@@ -136,7 +83,7 @@ test('a move that is killed again and again, while rows change, is continued: no
     const [{ state }] = await Promise.all([succeed(['move'], env), changing(6)]);
     assert.equal(state, 'copied');
     await change(from, ...exchange);
-    const before = await rowsOf(from);
+    const before = await rowsWithoutMoves(from);
     let isOver = false;
     for (let time = 0; time < repeated(1) && !isOver; time += 1) {
       isOver = !(await killAfter(250 + random.below(400), ['move', '--finish'], env));
@@ -144,7 +91,7 @@ test('a move that is killed again and again, while rows change, is continued: no
     }
     t.diagnostic(`killed ${killed} times`);
     if (!isOver) assert.equal((await succeed(['move', '--finish', '--deep'], env)).state, 'finished');
-    assert.deepEqual(await rowsOf(to), before);
+    assert.deepEqual(await rowsWithoutMoves(to), before);
     assert.deepEqual(
       await everyIndex(to),
       await everyIndex(to.url === undefined ? sqlite : await freshStore(t, 'postgres')),

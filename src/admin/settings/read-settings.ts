@@ -60,6 +60,8 @@ const readers: { readonly [Group in SettingGroup]?: Readonly<Record<string, Read
     SIGNET_CELL_SERVERS: secret,
     SIGNET_MOVE_TO: secret,
     SIGNET_MOVE_TO_FILE: ({ moveToFile }) => moveToFile,
+    SIGNET_MOVE_TO_CELLS: ({ moveToCells }) => moveToCells,
+    SIGNET_MOVE_TO_CELL_SERVERS: secret,
     SIGNET_MASTER_KEY: secret,
     SIGNET_MASTER_KEY_FILE: ({ masterKey }) => (masterKey.from === 'file' ? masterKey.path : undefined),
     SIGNET_OTHER_MASTER_KEY: secret,

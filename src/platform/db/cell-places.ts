@@ -30,7 +30,7 @@ async function refuseUsersElsewhere(first: OneDb): Promise<void> {
   const isUsed = sql`select case when exists (select 1 from users) then 1 else 0 end as found`;
   if ((await first.get(Found, isUsed))?.found !== true) return;
   throw new StoreMisconfigured(
-    'This store is in one part, and its users are in no cell. Start it without SIGNET_CELLS; to divide its users, export it and import it into a new store. Nothing was changed.',
+    'This store is in one part, and its users are in no cell. Start it without SIGNET_CELLS. To divide its users, run signet move into a new store, with SIGNET_MOVE_TO_CELLS. Nothing was changed.',
   );
 }
 

@@ -1,3 +1,5 @@
+import { workIn } from '../parts.ts';
+import { dropClaims, keepClaims } from './claims.ts';
 import {
   type End,
   type Ends,
@@ -5,6 +7,7 @@ import {
   keyOf,
   type MovedTable,
   type OnMoveProgress,
+  type Placed,
   type Row,
   textOf,
 } from './ends.ts';
@@ -113,7 +116,9 @@ const refusedRows = ({ name }: MovedTable, rows: number) =>
 async function removeMissing({ source, target }: Ends, table: MovedTable, keys: readonly Key[]): Promise<void> {
   const found = new Set((await source.rowsOf(table, keys)).map((row) => textOf(keyOf(table, row))));
   const missing = keys.filter((key) => !found.has(textOf(key)));
-  if (missing.length > 0) await target.transaction(() => target.remove(table, missing));
+  if (missing.length === 0) return;
+  await dropClaims(target, table, missing);
+  await workIn(target.partsOf(table), (part) => part.transaction(() => part.remove(table, missing)));
 }
 
 /** @returns how many were refused. */
@@ -126,25 +131,54 @@ async function writeRows(
 ): Promise<number> {
   const rows = await source.rowsOf(table, keys);
   if (rows.length === 0) return 0;
-  const refused: Row[] = [];
-  await target.transaction(async () => {
-    if (await target.attempt(() => target.upsert(table, rows))) return;
+  const claims = target.claimsOf(table);
+  if (claims) {
+    await dropClaims(target, table, keys);
+    await keepClaims(rows.flatMap(claims));
+  }
+  const byPart = Map.groupBy(
+    rows.flatMap((row) => target.placesOf(table, row)),
+    ({ part }) => part,
+  );
+  const refused = await workIn(target.partsOf(table), (part) =>
+    writePart(part, table, { keys, placed: byPart.get(part) ?? [], mayPark }),
+  );
+  const left = new Map(refused.flat().map((key) => [textOf(key), key]));
+  if (!isClosed) for (const key of left.values()) await noteChange(source, table, key);
+  return left.size;
+}
+
+/**
+ * A row may have been in another part: the thing that its key names is another user's now.
+ * @param given.keys of all rows, of which some are in other parts.
+ * @returns the keys of those that were refused.
+ */
+async function writePart(
+  part: End,
+  table: MovedTable,
+  { keys, placed, mayPark }: { keys: readonly Key[]; placed: readonly Placed[]; mayPark: boolean },
+): Promise<Key[]> {
+  const rows = placed.map(({ row }) => row);
+  const own = new Set(rows.map((row) => textOf(keyOf(table, row))));
+  const elsewhere = keys.filter((key) => !own.has(textOf(key)));
+  const refused = new Set<Row>();
+  await part.transaction(async () => {
+    if (elsewhere.length > 0) await part.remove(table, elsewhere);
+    if (rows.length === 0 || (await part.attempt(() => part.upsert(table, rows)))) return;
     for (const row of rows) {
-      if (mayPark) await target.park(table, keyOf(table, row));
-      if (!(await target.attempt(() => target.upsert(table, [row])))) refused.push(row);
+      if (mayPark) await part.park(table, keyOf(table, row));
+      if (!(await part.attempt(() => part.upsert(table, [row])))) refused.add(row);
     }
   });
-  const left = new Set(refused);
-  const written = rows.filter((row) => !left.has(row));
-  await compareWritten(target, table, written);
-  if (!isClosed) for (const row of refused) await noteChange(source, table, keyOf(table, row));
-  return refused.length;
+  const written = rows.filter((row) => !refused.has(row));
+  if (written.length > 0) await compareWritten(part, table, written);
+  return [...refused].map((row) => keyOf(table, row));
 }
 
 /** Reads what was written. @throws {MoveRefused} */
-async function compareWritten(target: End, table: MovedTable, written: readonly Row[]): Promise<void> {
+async function compareWritten(part: End, table: MovedTable, written: readonly Row[]): Promise<void> {
   const keys = written.map((row) => keyOf(table, row));
-  const found = new Set((await target.rowsOf(table, keys)).map(textOf));
+  const found = new Set((await part.rowsOf(table, keys)).map(textOf));
   if (written.some((row) => !found.has(textOf(row)))) throw refusedRows(table, written.length);
 }
 

@@ -22,7 +22,7 @@ export const columnNames = ({ columns }: MovedTable): string[] => columns.map(({
 /** How many rows, and the sum of their digests, which does not depend on their order: engines sort texts differently. */
 export type TableSum = { rows: number; sum: bigint };
 
-/** One of the two stores of a move, on a connection of its own without deadlines. */
+/** One of the two stores of a move, or a part of one, on a connection of its own without deadlines. */
 export type End = {
   /** One text for both engines, with `$1`. */
   run(sql: string, ...params: Value[]): Promise<Record<string, Value>[]>;
@@ -56,7 +56,39 @@ export type End = {
   close(): Promise<void>;
 };
 
-export type Ends = { readonly source: End; readonly target: End };
+/** A row as it is to be in a part. */
+export type Placed = { readonly part: End; readonly row: Row };
+
+/** What only one user may have in all parts, and where that is decided: a row of the table `claims`. */
+export type OwnClaim = { readonly part: End; readonly claim_key: string; readonly user_id: string };
+
+/** The store that a move makes. */
+export type Target = {
+  /** The first one is that of the shared tables, and keeps what the move knows. */
+  readonly parts: readonly [first: End, ...others: End[]];
+  /** Those that may have rows of a table; the first one always. */
+  partsOf(table: MovedTable): readonly [first: End, ...others: End[]];
+  /** Further servers that follow the first part, and so have a copy of a table. */
+  copiesOf(table: MovedTable): readonly End[];
+  /** Where a row goes. */
+  placesOf(table: MovedTable, row: Row): readonly Placed[];
+  /** Whether each row of a table is in one part, as it was. */
+  isAsBefore(table: MovedTable): boolean;
+  /** Undefined for a table whose rows claim nothing. */
+  claimsOf(table: MovedTable): ((row: Row) => readonly OwnClaim[]) | undefined;
+};
+
+/** A store in one part. */
+export const wholeStore = (end: End): Target => ({
+  parts: [end],
+  partsOf: () => [end],
+  copiesOf: () => [],
+  placesOf: (_, row) => [{ part: end, row }],
+  isAsBefore: () => true,
+  claimsOf: () => undefined,
+});
+
+export type Ends = { readonly source: End; readonly target: Target };
 
 /** Called while a table is copied, checked or compared. */
 export type OnMoveProgress = (progress: { doing: string; table: string; done: number; of: number }) => void;
@@ -69,10 +101,10 @@ export const moveTables = {
   /** In the source: keys of rows that have changed since the copying began. */
   store_move_changes: `(is_taken bigint not null, table_name text not null, row_key text not null,
     primary key (is_taken, table_name, row_key))`,
-  /** In the target: how far each table is copied, and what was copied. */
+  /** In each part of the target: how far each table is copied, which the first one knows, and what was copied to this part. */
   store_move_places: `(table_name text primary key, after_key text, row_count bigint not null, row_sum text not null,
     is_done bigint not null)`,
-  /** In the target: indexes that are made when its tables are full. */
+  /** In each part of the target: indexes that are made when its tables are full. */
   store_move_indexes: '(name text primary key, sql text not null)',
 } as const;
 export type MoveTable = keyof typeof moveTables;

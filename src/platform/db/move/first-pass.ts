@@ -1,4 +1,6 @@
+import { workIn } from '../parts.ts';
 import { noteChange } from './changes.ts';
+import { keepClaims } from './claims.ts';
 import {
   digestOf,
   type End,
@@ -8,7 +10,9 @@ import {
   type MovedTable,
   makeMoveTable,
   type OnMoveProgress,
+  type Placed,
   type Row,
+  type Target,
   textOf,
 } from './ends.ts';
 import { MoveRefused } from './refused.ts';
@@ -19,24 +23,27 @@ const mostRows = 4_000;
 const firstRows = 200;
 
 /** As many rows as fit a slice, if the next ones are like these; rows that are much longer meet a slice that has grown little. */
-function nextRows(texts: readonly string[]): number {
-  const length = texts.reduce((sum, text) => sum + text.length, 1);
-  return Math.max(1, Math.min(Math.floor((texts.length * sliceLength) / length), texts.length * 4, mostRows));
+function nextRows(rows: readonly Row[]): number {
+  const lengthOf = (row: Row) =>
+    row.reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 8), 0);
+  const length = rows.reduce((sum, row) => sum + lengthOf(row), 1);
+  return Math.max(1, Math.min(Math.floor((rows.length * sliceLength) / length), rows.length * 4, mostRows));
 }
 
+/** `after`: how far the source was read, as the first part knows. `rows` and `sum`: of what was copied to this part. */
 type Place = { after: Key | undefined; rows: number; sum: bigint; isDone: boolean };
 
 const start: Place = { after: undefined, rows: 0, sum: 0n, isDone: false };
 
-async function findPlace(target: End, { name }: MovedTable): Promise<Place | undefined> {
-  const [found] = await target.run('select * from store_move_places where table_name = $1', name);
+async function findPlace(part: End, { name }: MovedTable): Promise<Place | undefined> {
+  const [found] = await part.run('select * from store_move_places where table_name = $1', name);
   if (!found) return undefined;
   const after = found.after_key === null ? undefined : (JSON.parse(String(found.after_key)) as Key);
   return { after, rows: Number(found.row_count), sum: BigInt(String(found.row_sum)), isDone: found.is_done === 1 };
 }
 
-const keepPlace = (target: End, { name }: MovedTable, { after, rows, sum, isDone }: Place) =>
-  target.run(
+const keepPlace = (part: End, { name }: MovedTable, { after, rows, sum, isDone }: Place) =>
+  part.run(
     `insert into store_move_places (table_name, after_key, row_count, row_sum, is_done) values ($1, $2, $3, $4, $5)
      on conflict (table_name) do update set after_key = excluded.after_key, row_count = excluded.row_count,
        row_sum = excluded.row_sum, is_done = excluded.is_done`,
@@ -47,40 +54,45 @@ const keepPlace = (target: End, { name }: MovedTable, { after, rows, sum, isDone
  * Copies every row, in slices, while the source is used. A slice and how far it reaches are one transaction of the target, so
  * an interrupted pass goes on where it stopped. The source has noted changes since before the pass began: what changes behind
  * the place that the pass has come to is copied again.
+ *
+ * Of a target in several parts the first one has how far a slice reaches, and its transaction is the last: a slice may be copied a second
+ * time. Rows that a part has already are refused there, so they are counted once, and copied again with the changes.
  */
 export async function copyAll(ends: Ends, tables: readonly MovedTable[], onProgress: OnMoveProgress): Promise<void> {
-  const { target } = ends;
-  await makeMoveTable(target, 'store_move_places');
-  const [begun] = await target.run('select table_name from store_move_places limit 1');
-  if (!begun) await dropIndexes(target);
+  const { parts } = ends.target;
+  for (const part of parts) await makeMoveTable(part, 'store_move_places');
+  const [begun] = await parts[0].run('select table_name from store_move_places limit 1');
+  for (const part of begun ? [] : parts) await dropIndexes(part);
   for (const table of tables) await copyTable(ends, table, onProgress);
-  await makeIndexes(target, onProgress);
+  for (const part of parts) await makeIndexes(part, onProgress);
 }
 
 /** Made of a full table, an index is sorted once; kept up row by row, each of a million rows writes another page of it. */
-async function dropIndexes(target: End): Promise<void> {
-  await makeMoveTable(target, 'store_move_indexes');
-  await target.transaction(async () => {
-    for (const { name, sql } of await target.indexes()) {
-      await target.run('insert into store_move_indexes (name, sql) values ($1, $2)', name, sql);
-      await target.run(`drop index ${name}`);
+async function dropIndexes(part: End): Promise<void> {
+  await makeMoveTable(part, 'store_move_indexes');
+  await part.transaction(async () => {
+    for (const { name, sql } of await part.indexes()) {
+      await part.run('insert into store_move_indexes (name, sql) values ($1, $2)', name, sql);
+      await part.run(`drop index ${name}`);
     }
   });
 }
 
-async function makeIndexes(target: End, onProgress: OnMoveProgress): Promise<void> {
-  const left = await target.run('select name, sql from store_move_indexes order by name');
+async function makeIndexes(part: End, onProgress: OnMoveProgress): Promise<void> {
+  const left = await part.run('select name, sql from store_move_indexes order by name');
   for (const [done, { name, sql }] of left.entries()) {
     onProgress({ doing: 'making the index', table: String(name), done, of: left.length });
-    await target.transaction(async () => {
-      await target.run(String(sql));
-      await target.run('delete from store_move_indexes where name = $1', name!);
+    await part.transaction(async () => {
+      await part.run(String(sql));
+      await part.run('delete from store_move_indexes where name = $1', name!);
     });
   }
 }
 
-async function copyTable({ source, target }: Ends, table: MovedTable, onProgress: OnMoveProgress): Promise<void> {
-  let place = (await findPlace(target, table)) ?? (await begin(target, table));
+async function copyTable(ends: Ends, table: MovedTable, onProgress: OnMoveProgress): Promise<void> {
+  const { source, target } = ends;
+  const [first] = target.parts;
+  const place = (await findPlace(first, table)) ?? (await begin(target, table));
   if (place.isDone) return;
   const of = await source.count(table);
   const read = (after: Key | undefined, rows: number) => {
@@ -88,50 +100,76 @@ async function copyTable({ source, target }: Ends, table: MovedTable, onProgress
     reading.catch(() => undefined); // it is awaited after the slice before is written
     return reading;
   };
+  let done = await sumOf(target, table);
   let reading = read(place.after, firstRows);
   for (;;) {
     const rows = await reading;
     if (rows.length === 0) break;
     const after = keyOf(table, rows.at(-1)!);
-    const texts = rows.map(textOf);
-    reading = read(after, nextRows(texts));
-    const slice = { rows, texts, place: { ...place, after } };
-    place = await target.transaction(() => writeSlice({ source, target }, table, slice));
-    onProgress({ doing: 'copying', table: table.name, done: place.rows, of: Math.max(of, place.rows) });
+    reading = read(after, nextRows(rows));
+    await writeSlice(ends, table, rows, after);
+    done += rows.length;
+    onProgress({ doing: 'copying', table: table.name, done, of: Math.max(of, done) });
   }
-  await keepPlace(target, table, { ...place, isDone: true });
+  await keepPlace(first, table, { ...((await findPlace(first, table)) ?? start), isDone: true });
+}
+
+/** How many rows of a table are copied. */
+async function sumOf(target: Target, table: MovedTable): Promise<number> {
+  const places = await workIn(target.partsOf(table), (part) => findPlace(part, table));
+  return places.reduce((sum, place) => sum + (place?.rows ?? 0), 0);
 }
 
 /** Some migrations make rows, of which the source has its own. */
-const begin = (target: End, table: MovedTable): Promise<Place> =>
-  target.transaction(async () => {
-    await target.run(`delete from ${table.name}`);
-    await keepPlace(target, table, start);
-    return start;
-  });
+async function begin(target: Target, table: MovedTable): Promise<Place> {
+  for (const part of target.partsOf(table).toReversed()) {
+    await part.transaction(async () => {
+      await part.run(`delete from ${table.name}`);
+      await keepPlace(part, table, start);
+    });
+  }
+  return start;
+}
 
-/** Rows, what their digests are made of, and the place that is reached with them. */
-type Slice = { rows: readonly Row[]; texts: readonly string[]; place: Place };
-
-async function writeSlice(ends: Ends, table: MovedTable, slice: Slice): Promise<Place> {
+async function writeSlice(ends: Ends, table: MovedTable, rows: readonly Row[], after: Key): Promise<void> {
   const { target } = ends;
-  const isWhole = await target.attempt(() => target.insert(table, slice.rows));
-  const written = isWhole ? slice.texts : await writeSome(ends, table, slice);
-  const sum = written.reduce((sum, text) => sum + digestOf(text), slice.place.sum);
-  const place = { ...slice.place, rows: slice.place.rows + written.length, sum };
-  await keepPlace(target, table, place);
-  return place;
+  const placed = Map.groupBy(
+    rows.flatMap((row) => target.placesOf(table, row)),
+    ({ part }) => part,
+  );
+  const claims = target.claimsOf(table);
+  if (claims) await keepClaims(rows.flatMap(claims));
+  const [first, ...others] = target.partsOf(table);
+  const some = others.filter((part) => placed.has(part));
+  await workIn(some, (part) => writePart(ends, table, part, { placed: placed.get(part)! }));
+  await writePart(ends, table, first, { placed: placed.get(first) ?? [], after });
+}
+
+function writePart(
+  ends: Ends,
+  table: MovedTable,
+  part: End,
+  { placed, after }: { placed: readonly Placed[]; after?: Key },
+): Promise<void> {
+  return part.transaction(async () => {
+    const place = (await findPlace(part, table)) ?? start;
+    const rows = placed.map(({ row }) => row);
+    const isWhole = rows.length === 0 || (await part.attempt(() => part.insert(table, rows)));
+    const written = isWhole ? rows : await writeSome(ends, table, part, rows);
+    const sum = written.reduce((sum, row) => sum + digestOf(textOf(row)), place.sum);
+    await keepPlace(part, table, { ...place, after, rows: place.rows + written.length, sum });
+  });
 }
 
 /**
- * A row that is refused has met one that changed since it was copied: it refers to a newer row, or has a value that was another's.
- * It is copied with the changes.
- * @returns the texts of the others.
+ * A row that is refused has met one that changed since it was copied: it refers to a newer row, or has a value that was another's; or
+ * it is there already. It is copied with the changes.
+ * @returns the others.
  */
-async function writeSome({ source, target }: Ends, table: MovedTable, { rows, texts }: Slice): Promise<string[]> {
-  const written: string[] = [];
-  for (const [at, row] of rows.entries()) {
-    if (await target.attempt(() => target.insert(table, [row]))) written.push(texts[at]!);
+async function writeSome({ source }: Ends, table: MovedTable, part: End, rows: readonly Row[]): Promise<Row[]> {
+  const written: Row[] = [];
+  for (const row of rows) {
+    if (await part.attempt(() => part.insert(table, [row]))) written.push(row);
     else await noteChange(source, table, keyOf(table, row));
   }
   return written;
@@ -141,12 +179,15 @@ async function writeSome({ source, target }: Ends, table: MovedTable, { rows, te
 export async function checkCopy({ target }: Ends, tables: readonly MovedTable[], onProgress: OnMoveProgress) {
   for (const [done, table] of tables.entries()) {
     onProgress({ doing: 'checking', table: table.name, done, of: tables.length });
-    const place = (await findPlace(target, table)) ?? start;
-    const found = await target.sum(table);
-    if (found.rows !== place.rows || found.sum !== place.sum) {
-      throw new MoveRefused(
-        `The copy of ${table.name} is not what was copied (${found.rows} rows instead of ${place.rows}, or others). Something else has written to it. Give the move up with signet move --abandon, and begin again with an empty database. The store of now is as it was.`,
-      );
-    }
+    await workIn(target.partsOf(table), (part) => checkPart(part, table));
   }
+}
+
+async function checkPart(part: End, table: MovedTable): Promise<void> {
+  const place = (await findPlace(part, table)) ?? start;
+  const found = await part.sum(table);
+  if (found.rows === place.rows && found.sum === place.sum) return;
+  throw new MoveRefused(
+    `The copy of ${table.name} is not what was copied (${found.rows} rows instead of ${place.rows}, or others). Something else has written to it. Give the move up with signet move --abandon, and begin again with an empty database. The store of now is as it was.`,
+  );
 }

@@ -1,10 +1,27 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { migrate } from '../migrate.ts';
+import { databaseFile, openDb } from '../open.ts';
 import { allTables } from '../tables.ts';
 import type { MovedTable } from './ends.ts';
 
+/** {@link planOf} where neither store is SQLite: of an empty one. */
+export async function planOfMigrations(): Promise<MovedTable[]> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'signet-move-'));
+  try {
+    const db = await openDb({ dataDir, databaseUrl: undefined });
+    await migrate(db, 0).finally(db.close);
+    return planOf(join(dataDir, databaseFile));
+  } finally {
+    await rm(dataDir, { recursive: true });
+  }
+}
+
 /**
  * Every table of Signet, each after those that its rows refer to. Read from SQLite, which one of the two stores is; the
- * migrations make the same tables on both.
+ * migrations make the same tables on both engines.
  */
 export function planOf(path: string): MovedTable[] {
   const connection = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });

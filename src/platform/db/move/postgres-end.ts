@@ -23,18 +23,26 @@ const triggerAttempts = 30;
 /** A move that was killed holds it a little longer. */
 const [lockAttempts, lockPauseMs] = [9, 250];
 
-/** @throws {StoreUnavailable} */
-export async function openPostgresEnd(url: string): Promise<End & { isAlone: boolean }> {
+/**
+ * @param schema of a part whose tables are not where connections begin. Only the others are locked for this process.
+ * @throws {StoreUnavailable}
+ */
+export async function openPostgresEnd(url: string, schema?: string): Promise<End & { isAlone: boolean }> {
   const client = await createServers(url)
     .connectOnce({ connectionTimeoutMillis: 10_000 })
     .catch((error: unknown) => {
       throw storeError(error, 'session');
     });
 
+  /** A connection has one question at a time. */
+  let turn: Promise<unknown> = Promise.resolve();
+
   async function ask<Found>(text: string, values: unknown[] = [], rowMode?: 'array'): Promise<Found[]> {
+    const query = rowMode ? { text, values, rowMode } : { text, values };
+    const answer = turn.then(() => client.query(query));
+    turn = answer.catch(() => undefined);
     try {
-      const query = rowMode ? { text, values, rowMode } : { text, values };
-      return (await client.query(query)).rows as Found[];
+      return (await answer).rows as Found[];
     } catch (error) {
       throw storeError(error, 'nothing', client.user);
     }
@@ -83,7 +91,8 @@ export async function openPostgresEnd(url: string): Promise<End & { isAlone: boo
   for (const name of settings) await ask(`set ${name} = 0`);
   // What a move that was killed has begun ends with its connection, and not only when it is done; not every system can tell.
   await ask("set client_connection_check_interval = '500ms'").catch(() => undefined);
-  let isAlone = false;
+  if (schema !== undefined) await ask(`set search_path to ${schema}`);
+  let isAlone = schema !== undefined;
   for (let attempt = 1; !isAlone && attempt <= lockAttempts; attempt += 1) {
     if (attempt > 1) await sleep(lockPauseMs);
     const [lock] = await ask<{ got: number }>('select pg_try_advisory_lock($1) as got', [moveLock]);
