@@ -4,8 +4,10 @@ import type { CDPSession, Page } from 'playwright-core';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { freePort } from '../support/free-port.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
+import { plain } from '../support/plain-sql.ts';
 import { startSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
+import { until } from '../support/until.ts';
 
 const pages = '/account/security/passkeys';
 
@@ -179,6 +181,17 @@ test('without JavaScript the page lists, and says what adding and removing need'
   expectQuiet();
 });
 
+test('a passkey that was removed here is offered by the browser no more', async (t) => {
+  const { signet, url, user, page, authenticator, expectQuiet } = await begin(t);
+  await signInWithPassword(page, url, user);
+  await addPasskey(page, url);
+  assert.equal(await authenticator.passkeys(), 1);
+  await plain(signet.deps.db).run('delete from passkeys where user_id = $1', [user.user_id]);
+  await page.goto(url + pages);
+  await until('the browser forgets it', async () => (await authenticator.passkeys()) === 0);
+  expectQuiet();
+});
+
 /** A Signet, a user, and a browser with an authenticator that says yes to everything. */
 async function begin(t: TestContext, others: string[] = []) {
   const signet = await startSignet(t);
@@ -206,6 +219,8 @@ async function plugIn(session: CDPSession) {
     /** Whether it is touched when it asks. */
     present: (enabled: boolean) =>
       session.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled }),
+    /** How many it keeps. */
+    passkeys: async () => (await session.send('WebAuthn.getCredentials', { authenticatorId })).credentials.length,
     verified: (isUserVerified: boolean) =>
       session.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified }),
   };

@@ -57,6 +57,15 @@ export const findUsablePasskey = ({ db, claims }: Pick<Deps, 'db' | 'claims'>, c
     ),
   );
 
+/** Of any user, whether or not they may sign in. */
+export const isKnownPasskey = async (
+  { db, claims }: Pick<Deps, 'db' | 'claims'>,
+  credential_id: string,
+): Promise<boolean> =>
+  (await claims.find(claimOfPasskey(db, credential_id), (part) =>
+    part.get(Passkey, sql`select ${Passkey.columns} from passkeys where credential_id = ${credential_id}`),
+  )) !== undefined;
+
 /**
  * Inserts nothing for a disabled user, or one who has `max`: behind a lock of the user's row, or two at once both fit.
  * Conflicts with a credential that is registered, for whatever user: its id is the primary key.

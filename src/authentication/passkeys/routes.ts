@@ -22,6 +22,7 @@ import type { Session } from '../sessions/store.ts';
 import { passkeyRecord, removePasskey, renameOwnPasskey } from './manage-passkeys.ts';
 import { passkeyNotices, passkeyOfferPath, passkeysPage, passkeysPath } from './page.ts';
 import { registerPasskey, registrationOptions } from './register-passkey.ts';
+import { withAcceptedPasskeys } from './signals.ts';
 
 const Passkey = Type.Object({
   id: Type.String(),
@@ -154,13 +155,15 @@ function passkeyPages(app: FastifyInstance, deps: Deps) {
   const draw = async ({ session, request, view }: Context, refused?: { refusal: RequestError }) => {
     const refusal = refused?.refusal;
     const userMessage = refusal?.problems[0]?.userMessage ?? refusal?.userMessage;
-    return passkeysPage(view, {
-      passkeys: await listPasskeys(deps.db, session.user_id),
+    const passkeys = await listPasskeys(deps.db, session.user_id);
+    const page = passkeysPage(view, {
+      passkeys,
       suggestedName: suggestName(request),
       canAdd: canHavePasskeys(deps.config),
       done: refusal ? undefined : passkeyNotices.find((notice) => notice === request.queryParameters.done),
       problem: refusal && (userMessage ? view.t(userMessage.key, userMessage.values) : refusal.message),
     });
+    return withAcceptedPasskeys(deps, page, session, passkeys);
   };
   const form = {
     page: passkeysPath,

@@ -14,6 +14,7 @@ import { parseCredential } from '../credentials/webauthn.ts';
 import type { Deps, WaitingRequest } from '../deps.ts';
 import { requestMailCode } from '../mail-codes/request-mail-code.ts';
 import { mailCodePath } from '../mail-codes/routes.ts';
+import { withUnknownPasskey } from '../passkeys/signals.ts';
 import { twoFactors } from '../sessions/authentication.ts';
 import { browserToken, requirePendingRequest } from '../sessions/browser.ts';
 import { mailCodeSeconds } from '../sessions/mail-codes.store.ts';
@@ -137,6 +138,7 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
     return answerAttempt(deps, request, reply, {
       ...step,
       way: 'passkey',
+      page: async (problem) => withUnknownPasskey(deps, await step.page(problem), form.credential),
       attempt: async (signInRequest) =>
         signInWithPasskey(deps, parseCredential(form.credential), browser, signInRequest),
     });
