@@ -42,8 +42,12 @@ export const takesReauthentication = ({ operation: { description = '', responses
   /sign-in must be at most|signed in at most/.test(description);
 export const label = ({ method, path }: Endpoint) => `${method} ${path}`;
 
-export async function world(t: TestContext, options: Pick<Options, 'engine'> = {}): Promise<World> {
-  const signet = await startSignet(t, {
+export async function world(
+  t: TestContext,
+  options: Pick<Options, 'engine'> = {},
+  start: typeof startSignet = startSignet,
+): Promise<World> {
+  const signet = await start(t, {
     ...options,
     env: { SIGNET_RATE_LIMITS: 'off', SIGNET_TRUSTED_BROWSER_DAYS: '30' },
   });

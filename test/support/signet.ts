@@ -199,7 +199,8 @@ async function configFor(
     ...env,
   });
   if (beside) return { ...config, cells: beside.deps.config.cells };
-  return cells > 0 && config.databaseUrl ? { ...config, cells: cellsAt(config.databaseUrl, cells) } : config;
+  const { databaseUrl } = config;
+  return cells > 0 && databaseUrl ? { ...config, cells: config.cells ?? cellsAt(databaseUrl, cells) } : config;
 }
 
 let people = 0;
