@@ -21,6 +21,7 @@ export function securityPage(view: View, overview: SecurityOverview, administrat
 <p class="soft">${view.t('security.intro')}</p>
 ${administration && html`<div class="alert"><p>${administration.isDue ? view.t('security.admin_due') : view.t('security.admin_due_from', { day: view.day(administration.due) })}</p></div>`}
 ${isPasswordEnough && html`<div class="advice"><p>${view.t('security.advice')}</p></div>`}
+${onlyWay(view, overview)}
 <ul class="items">
 ${passwordRow(view, overview)}
 ${passkeysRow(view, overview)}
@@ -29,6 +30,14 @@ ${overview.totp_confirmed_at !== null && backupCodesRow(view, overview)}
 ${overview.providers && providersRow(view, overview.providers)}
 </ul>`,
   };
+}
+
+/** What a user depends on alone: its loss would be that of the account, or of every change of it, without an administrator's help. */
+function onlyWay(view: View, { passkeys, totp_confirmed_at, backupCodes }: SecurityOverview): Html | false {
+  const isApp = totp_confirmed_at !== null && passkeys === 0 && backupCodes.remaining === 0;
+  const isPasskey = totp_confirmed_at === null && passkeys === 1;
+  if (!isApp && !isPasskey) return false;
+  return html`<div class="advice" id="only-way"><p>${view.t(isApp ? 'security.only_app' : 'security.only_passkey')}</p></div>`;
 }
 
 type Row = { name: string; title: Html; state: Renderable; badge?: Renderable; action: Html };
