@@ -20,6 +20,8 @@ const administrative = {
   'clients:read': 'anyone',
   'clients:write': 'anyone',
   'clients:approve': 'anyone',
+  'brand:read': 'anyone',
+  'brand:write': 'anyone',
   'apis:read': 'anyone',
   'apis:write': 'anyone',
   'service-credentials:read': 'anyone',

@@ -15,6 +15,7 @@ import { attributeOperations } from './attributes/operations.ts';
 import { attributePageRoutes } from './attributes/page-routes.ts';
 import { auditOperations } from './audit/operations.ts';
 import { auditPageRoutes } from './audit/page-routes.ts';
+import { brandOperations } from './brand/operations.ts';
 import { clientHostRoutes } from './clients/host-routes.ts';
 import { clientOperations } from './clients/operations.ts';
 import { ownerlessClientRoutes } from './clients/ownerless-routes.ts';
@@ -95,6 +96,7 @@ export async function adminApiRoutes(app: FastifyInstance, deps: Deps) {
     ...Object.values(auditOperations),
     ...Object.values(settingOperations),
     ...Object.values(mailOperations),
+    ...Object.values(brandOperations),
   ]);
   await app.register(async (imports) => {
     imports.addHook('onRoute', (route) => {

@@ -32,7 +32,7 @@ import { openApiRoutes } from '../platform/openapi/reference.ts';
 import { answerUnroutable, handleErrors } from '../platform/pages/errors.ts';
 import { answerFormsOnce } from '../platform/pages/form-answers.ts';
 import { assetRoutes } from '../platform/pages/page.ts';
-import { decorateRequests, rememberLanguage } from '../platform/pages/view.ts';
+import { decorateRequests, followBrand, rememberLanguage } from '../platform/pages/view.ts';
 import { scimRefusals, scimRoutes } from '../scim/routes.ts';
 import { userRoutes } from '../self-service/delete-account/routes.ts';
 import { emailAddressRoutes } from '../self-service/email-address/routes.ts';
@@ -79,6 +79,7 @@ export async function buildApp(deps: Deps, scrape: Scrape = openMetrics(deps)): 
   rememberLanguage(app, deps);
   refuseOtherMethods(app, longestParameter);
   decorateRequests(app, deps);
+  followBrand(app, deps);
   answerFormsOnce(app, deps);
   const described = collectOperations(app);
 

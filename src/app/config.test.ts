@@ -97,7 +97,7 @@ test('without any setting it serves localhost from SQLite beside the code', () =
     webhookInternal: [],
     support: undefined,
     providers: [],
-    brand: { name: 'Signet', logo: undefined, accent: '#2f5d50' },
+    brand: { name: 'Signet', logo: undefined, accent: '#2f5d50', stylesheet: undefined },
     languages: readLanguages(undefined),
     importedSecrets: { devisePepper: undefined, firebaseSignerKey: undefined },
     setFrom: {},
@@ -251,7 +251,7 @@ const good: [Environment, Partial<Config>][] = [
   [
     { SIGNET_NAME: 'Müller & Söhne', SIGNET_ACCENT: '#AB12cd' },
     {
-      brand: { name: 'Müller & Söhne', logo: undefined, accent: '#ab12cd' },
+      brand: { name: 'Müller & Söhne', logo: undefined, accent: '#ab12cd', stylesheet: undefined },
       mailFrom: '"Müller & Söhne" <no-reply@localhost>',
     },
   ],
@@ -259,7 +259,7 @@ const good: [Environment, Partial<Config>][] = [
     (support): (typeof good)[number] => [{ SIGNET_SUPPORT: ` ${support} ` }, { support }],
   ),
   [{ SIGNET_LANGUAGES: 'de, EN' }, { languages: ['de', 'en'] }],
-  [{ SIGNET_LOGO: logo }, { brand: { name: 'Signet', logo, accent: '#2f5d50' } }],
+  [{ SIGNET_LOGO: logo }, { brand: { name: 'Signet', logo, accent: '#2f5d50', stylesheet: undefined } }],
   [
     { ...google },
     { providers: [{ id: 'google', label: 'Google', issuer: 'https://accounts.google.com', ...googleClient }] },

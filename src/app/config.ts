@@ -9,14 +9,15 @@ import {
   readProviders,
 } from '../authentication/credentials/providers.ts';
 import { form } from '../platform/assets.ts';
-import { type Brand, type ImportedSecrets, logLevels, type Config as PlatformConfig } from '../platform/config.ts';
+import { type ImportedSecrets, logLevels, type Config as PlatformConfig } from '../platform/config.ts';
 import { readCells } from '../platform/db/cell-settings.ts';
 import { serversOf } from '../platform/db/postgres-address.ts';
 import { ConfigError } from '../platform/errors.ts';
 import { isLoopback } from '../platform/ip-address.ts';
 import { limitSettings, readLimits } from '../platform/limits/limit-settings.ts';
 import { type MasterKeySource, parseMasterKey } from '../platform/master-key.ts';
-import { displayNameProblem, editDistance } from '../platform/text.ts';
+import { editDistance } from '../platform/text.ts';
+import { readBrand } from './brand-settings.ts';
 import { readLanguages } from './language-settings.ts';
 import { readMailFrom, readSmtpUrl, readSupport } from './mail-settings.ts';
 import { readMoveTarget } from './move-settings.ts';
@@ -77,6 +78,7 @@ const ownSettings = [
   'SIGNET_NAME',
   'SIGNET_LOGO',
   'SIGNET_ACCENT',
+  'SIGNET_STYLESHEET',
 ] as const;
 /** The names of all settings but those of providers, which the operator makes up. */
 export const settings: readonly string[] = [...ownSettings, ...limitSettings.map(({ name }) => name)];
@@ -272,17 +274,6 @@ function readImportedSecrets(read: (name: Setting) => string | undefined): Impor
   );
   const firebaseSignerKey = signerKey === undefined ? undefined : Buffer.from(signerKey, 'base64');
   return Object.freeze({ devisePepper: read('SIGNET_DEVISE_PEPPER'), firebaseSignerKey });
-}
-
-function readBrand(read: (name: Setting) => string | undefined): Brand {
-  const name = read('SIGNET_NAME') ?? 'Signet';
-  must(displayNameProblem(name) === undefined && name.length <= 40, 'SIGNET_NAME must be 1 to 40 visible characters.');
-  const logo = read('SIGNET_LOGO');
-  must(logo === undefined || /\.(svg|png)$/.test(logo), 'SIGNET_LOGO must name an .svg or .png file.');
-  must(logo === undefined || existsSync(logo), 'SIGNET_LOGO names a file that does not exist.');
-  const accent = read('SIGNET_ACCENT') ?? '#2f5d50';
-  must(/^#[0-9a-f]{6}$/i.test(accent), 'SIGNET_ACCENT must be a colour such as #2f5d50.');
-  return Object.freeze({ name, logo: logo && resolve(logo), accent: accent.toLowerCase() });
 }
 
 /** The setting that takes the fewest edits to type instead, if it takes few. */

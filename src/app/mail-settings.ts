@@ -1,5 +1,5 @@
-import { emailProblem } from '../platform/email-address.ts';
 import { ConfigError } from '../platform/errors.ts';
+import { isContact } from '../platform/support.ts';
 
 function must(holds: boolean, sentence: string): void {
   if (!holds) throw new ConfigError(sentence);
@@ -32,13 +32,8 @@ export function readMailFrom(value: string): string {
 /** Pages and mails show it to everyone. */
 export function readSupport(value: string | undefined): string | undefined {
   must(
-    value === undefined || isSupportUrl(value) || emailProblem(value) === undefined,
+    value === undefined || isContact(value),
     'SIGNET_SUPPORT must be a mail address or an https URL, such as help@example.com or https://example.com/help.',
   );
   return value;
-}
-
-function isSupportUrl(value: string): boolean {
-  const url = /^[\x21-\x7e]{1,300}$/.test(value) ? URL.parse(value) : null;
-  return url?.protocol === 'https:' && url.username === '' && url.password === '';
 }

@@ -8,6 +8,7 @@ import { openWitnesses } from '../audit/witness.ts';
 import { openPasswordHasher, type PasswordHasher } from '../authentication/credentials/password-hash.ts';
 import { openProviders } from '../authentication/credentials/provider-register.ts';
 import { identityClaims, passkeyClaims } from '../authentication/statements.ts';
+import { brandSource } from '../brand/source.ts';
 import { openFailureRecorder } from '../clients/failures.ts';
 import { clientDirectory } from '../clients/find-clients.ts';
 import { openMetadataDocuments } from '../clients/from-outside/metadata-documents.ts';
@@ -38,7 +39,7 @@ import { openClientSecretLimits } from '../platform/limits/failure-limits.ts';
 import { openLogWriter } from '../platform/log-writer.ts';
 import { openOutbox, openQueueOnly } from '../platform/mail/sender.ts';
 import { loadMasterKey, readMasterKey } from '../platform/master-key.ts';
-import { openBranding } from '../platform/pages/branding.ts';
+import { type Branding, openBranding } from '../platform/pages/branding.ts';
 import { openPlacement } from '../platform/placement.ts';
 import { findHeartbeat, openProcesses } from '../platform/processes.ts';
 import { openSecretUses } from '../platform/secret-uses.ts';
@@ -97,7 +98,10 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       : prepare(db, clock, masterKey, otherKeys));
     await refuseUnknownCells(db);
     if (role !== 'restore') await refuseUnfinishedRestore(db);
-    const config = role === 'server' ? given : await withServerSettings(given, db);
+    const settings = role === 'server' ? given : await withServerSettings(given, db);
+    const branding = await openBranding({ config: settings, clock }, brandSource(db));
+    await branding.refresh();
+    const config = withBrand(settings, branding);
     const placement = await openPlacement(db, vault);
     const keys = await openKeyRing({ db, clock, vault, issuer: config.baseUrl });
     const services = ttlCache('services', clock, (credential_id) => readCredential(db, credential_id));
@@ -164,7 +168,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       serviceSecretUses: closing.on('work', openSecretUses({ db, clock, log }, noteServiceSecretUse)),
       signInCounter: closing.on('work', openSignInCounter({ db, clock, log })),
       issuances: closing.on('beforeWork', openIssuances({ db, clock, monotonic, log, processes })),
-      branding: openBranding(config),
+      branding,
       clients,
       grants,
       authorizationRequests: authorizationRequests({ db, clock, config, clients, attributes }),
@@ -211,6 +215,17 @@ async function withServerSettings(config: Config, db: MigratableDb): Promise<Con
   const server = await findHeartbeat(db);
   return server ? { ...config, baseUrl: server.base_url, secure: server.base_url.startsWith('https:') } : config;
 }
+
+/** What is asked for by its setting is what administrators have said by now. */
+const withBrand = (settings: Config, branding: Branding): Config => ({
+  ...settings,
+  get brand() {
+    return branding.look.brand;
+  },
+  get support() {
+    return branding.look.support;
+  },
+});
 
 /** Removed from log lines. */
 const secretPaths = [

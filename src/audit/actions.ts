@@ -138,6 +138,7 @@ const actions = {
     'store.exported': 'administrators',
     'store.imported': 'administrators',
     'mail.tested': 'administrators',
+    'brand.changed': 'administrators',
   },
 } as const satisfies Record<string, Readonly<Record<`${string}.${string}`, DoneBy>>>;
 

@@ -34,6 +34,7 @@ import { type Report, shownOnce } from '../platform/report.ts';
 import { maxReplayed } from '../webhooks/replay.ts';
 import { auditCommands } from './audit.ts';
 import { backupCommands } from './backup.ts';
+import { brandCommands } from './brand.ts';
 import { cellCommands } from './cells.ts';
 import { type Command, command, commandWithoutStore, type Option, type Typed, UsageError } from './command.ts';
 import { declaredCommands } from './declared.ts';
@@ -275,6 +276,7 @@ export const commandGroups: readonly (readonly [heading: string, commands: Reado
   ['Clients', { ...clientCommands, ...importClientsCommand, ...commandsOf(clientOperations) }],
   ['Groups', commandsOf(groupOperations)],
   ['Attributes', commandsOf(attributeOperations)],
+  ['Brand', brandCommands],
   ['APIs', commandsOf(apiOperations)],
   ['Service credentials', commandsOf(serviceCredentialOperations)],
   ['Webhooks', webhookCommands],

@@ -90,12 +90,29 @@ export type Config = {
   readonly serviceLinks: readonly string[];
 };
 
+/** `#rrggbb`: of a button, and of the text on it. */
+type ButtonColours = { readonly button: string; readonly ink: string };
+
 export type Brand = {
+  /** By which people know the service. */
   readonly name: string;
   /** A file, SVG or PNG, which we serve ourselves; absent: our own mark. */
   readonly logo: string | undefined;
   /** `#rrggbb` */
   readonly accent: string;
+  /** A file of the operator's, which comes after our own stylesheet. */
+  readonly stylesheet: string | undefined;
+  /** Of what administrators have said, what mails show. */
+  readonly inMails?: {
+    readonly light: ButtonColours;
+    readonly dark: ButtonColours;
+    /** A PNG file. */
+    readonly logo: Buffer | undefined;
+    /** A last line of the service's own. */
+    words(locale: Locale): string | undefined;
+  };
+  /** What the settings say, once administrators have said something else. */
+  readonly inSettings?: { readonly name: string; readonly accent: string; readonly support: string | undefined };
 };
 
 /** What other products had of their own when they hashed passwords, and kept apart from the hashes. */

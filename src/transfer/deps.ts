@@ -2,5 +2,5 @@ import type { Deps } from '../oauth/deps.ts';
 
 export type TransferDeps = Pick<
   Deps,
-  'db' | 'clock' | 'config' | 'vault' | 'placement' | 'claims' | 'providers' | 'attributes'
+  'db' | 'branding' | 'clock' | 'config' | 'vault' | 'placement' | 'claims' | 'providers' | 'attributes'
 >;

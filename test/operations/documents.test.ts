@@ -11,11 +11,13 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { exampleSettings } from '../browser/example-process.ts';
 import { runCommand, succeed } from '../support/command-line.ts';
 import { operatorsDay } from '../support/operators-day.ts';
+import { pngOf } from '../support/pictures.ts';
 import { scratchFolder } from '../support/scratch.ts';
 import { bareSettings, type Settings } from '../support/server-process.ts';
 import { until } from '../support/until.ts';
@@ -296,6 +298,12 @@ async function newestSeal(settings: Settings): Promise<string> {
   return newest;
 }
 
+function pictureFile(name: string): string {
+  const path = join(tmpdir(), `${process.pid}-${name}`);
+  writeFileSync(path, pngOf({ width: 240, height: 60 }));
+  return path;
+}
+
 /** With what stands in capitals in place of something that only its reader knows. */
 async function filledIn(
   args: string[],
@@ -308,6 +316,8 @@ async function filledIn(
     GROUP_ID: () => group_id,
     ATTRIBUTE_ID: () => attribute_id,
     'SEQ:SEAL': () => newestSeal(settings),
+    'logo.png': () => pictureFile('logo.png'),
+    'logo-dark.png': () => pictureFile('logo-dark.png'),
   };
   return Promise.all(args.map(async (arg) => found[arg]?.() ?? arg));
 }

@@ -23,7 +23,7 @@ test('what is the same for everybody is compressed, and nothing else is', async 
   const signet = await startSignet(t);
   const { browser } = await signet.signedInUser();
   const cookie = [...browser.cookies].map((pair) => pair.join('=')).join('; ');
-  const { stylesheet, scripts } = signet.deps.branding;
+  const { stylesheet, scripts } = signet.deps.branding.look;
   const shared = [stylesheet.path, scripts.webauthn!.path, '/openapi.json', '/.well-known/openid-configuration'];
 
   for (const path of shared) {

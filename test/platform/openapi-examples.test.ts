@@ -278,6 +278,13 @@ const calls: Record<string, Prepare> = {
       async ({ signet }: Given) => ({ path: await newAttribute(signet, `attribute_to_${method}`) }),
     ]),
   ),
+  'get /v1/admin/brand': () => ({}),
+  'patch /v1/admin/brand': () => ({}),
+  'put /v1/admin/brand/pictures/{picture}': () => ({ path: { picture: 'logo' } }),
+  'delete /v1/admin/brand/pictures/{picture}': () => ({ path: { picture: 'icon' } }),
+  'post /v1/admin/brand/restore': () => ({}),
+  'get /v1/admin/brand/versions': () => ({}),
+  'post /v1/admin/brand/words': () => ({}),
   'get /v1/admin/groups': () => ({}),
   'post /v1/admin/groups': () => ({}),
   ...Object.fromEntries(

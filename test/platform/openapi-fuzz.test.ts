@@ -69,7 +69,9 @@ const semanticReasons: readonly [RegExp, RegExp][] = [
   [/^(listAuditEvents|exportAuditLog)$/, /^address$/],
   // A plan without its product.
   [/^(listEntitlements|exportEntitlements)$/, /^plan$/],
-  [/^setPicture$/, /^content$/], // it must be a picture
+  [/^set(Brand)?Picture$/, /^content$/], // it must be a picture
+  [/^(editBrand|setBrandWords)$/, /^(?!place|font|header|radius)/],
+  [/Brand/, /^picture$|^version$/],
   // The tests send credentials in HTTP Basic, and then none may be in the body.
   [/^(issueTokens|revokeToken|introspectToken)$/, /client_id|HTTP Basic|client_assertion/],
 ];

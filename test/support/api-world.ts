@@ -112,6 +112,7 @@ export async function world(
       api_id,
       group_id,
       attribute_id,
+      picture: 'logo',
       host: 'app.example.com',
     },
   };

@@ -6,6 +6,7 @@ import type { TestContext } from 'node:test';
 import { registerApi, retireApi, retireScope } from '../../src/apis/manage-api.ts';
 import { deleteAttribute, editAttribute } from '../../src/attributes/manage-attributes.ts';
 import { secretPurpose } from '../../src/authentication/credentials/provider-register.ts';
+import { setBrandPicture } from '../../src/brand/change-brand.ts';
 import { deleteClient } from '../../src/clients/delete-client.ts';
 import { approveHost } from '../../src/clients/from-outside/approved-hosts.ts';
 import { suspendClient } from '../../src/clients/review-client.ts';
@@ -63,6 +64,8 @@ async function fill(t: TestContext, signet: Signet, settings: Settings, folder: 
   const { attribute_id } = await newAttribute(signet, 'department', { editable_by: 'person', sign_up: 'offered' });
   await newAttribute(signet, 'badge', { value_type: 'integer', minimum: 1, is_shown: false });
   await ada.browser.patch('/v1/me', { attributes: { department: 'Marketing' } });
+  await root.browser.patch('/v1/admin/brand', { name: 'Acme', button: '#ffd400' });
+  await setBrandPicture(deps, caller, 'logo', pngOf({ width: 120, height: 40 }));
   const attributes = { badge: 7 };
   await root.browser.patch(`/v1/admin/users/${ada.user_id}`, { attributes, reason: 'Hired.' });
   await editAttribute(deps, caller, attribute_id, { choices: ['Sales'] }); // her value is older

@@ -91,10 +91,11 @@ const readers: { readonly [Group in SettingGroup]?: Readonly<Record<string, Read
   },
   look: {
     SIGNET_LANGUAGES: ({ languages }) => list(languages),
-    SIGNET_SUPPORT: ({ support }) => support,
-    SIGNET_NAME: ({ brand }) => brand.name,
+    SIGNET_SUPPORT: ({ brand, support }) => (brand.inSettings ? brand.inSettings.support : support),
+    SIGNET_NAME: ({ brand }) => (brand.inSettings ?? brand).name,
     SIGNET_LOGO: ({ brand }) => brand.logo,
-    SIGNET_ACCENT: ({ brand }) => brand.accent,
+    SIGNET_ACCENT: ({ brand }) => (brand.inSettings ?? brand).accent,
+    SIGNET_STYLESHEET: ({ brand }) => brand.stylesheet,
   },
   limits: {
     SIGNET_RATE_LIMITS: ({ rateLimits }) => rateLimits,

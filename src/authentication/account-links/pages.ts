@@ -4,6 +4,7 @@ import { attributeFields, problemsInFields } from '../../attributes/fields.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
+import { agreement } from '../../platform/pages/brand-parts.ts';
 import { fieldAlert, firstWrong, newPasswordField, passwordScripts } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
@@ -19,6 +20,7 @@ export const requestPage = (view: View, flow: 'signup' | 'reset', form: EmailFor
   const signInPath = `/signin${returnTargetQuery(form)}`;
   return {
     title: view.plain(`${flow}.title`),
+    words: flow === 'signup' ? 'sign_up' : 'reset_password',
     endsAt: form.endsAt,
     content: html`<h1>${view.t(`${flow}.title`)}</h1>
 ${continuesTo(view, form.clientName)}
@@ -54,6 +56,7 @@ ${continuesTo(view, clientName)}
 /** Where only administrators create accounts. */
 export const noSignUpPage = (view: View): Page => ({
   title: view.plain('signup.off_title'),
+  words: 'sign_up',
   content: html`<h1>${view.t('signup.off_title')}</h1>
 <p>${view.t('signup.off')}</p>
 <p><a href="/signin">${view.t('signup.sign_in')}</a></p>`,
@@ -62,6 +65,7 @@ export const noSignUpPage = (view: View): Page => ({
 /** Without mail, users cannot prove that an address is theirs. */
 export const noResetPage = (view: View): Page => ({
   title: view.plain('reset.title'),
+  words: 'reset_password',
   content: html`<h1>${view.t('reset.title')}</h1>
 <p>${view.t('reset.off')}</p>
 <p><a href="/signin">${view.t('reset.back')}</a></p>`,
@@ -119,7 +123,7 @@ ${preferred_username && html`<p class="soft">${view.t('join.username', { usernam
 ${role === 'admin' && html`<input type="hidden" name="role" value="admin">\n`}<label for="name">${view.t('field.name')}</label>
 <input id="name" name="name" autocomplete="name" required maxlength="100"${firstWrong(problems) !== 'password' && html` autofocus`} value="${name ?? ''}">
 ${attributeFields(view, attributes, { stored: null, typed, problems, signsUp: true })}${newPasswordField(view, { label: 'field.password', problems })}
-<button type="submit" id="signup-create">${view.t('signup.create')}</button>
+${agreement(view)}<button type="submit" id="signup-create">${view.t('signup.create')}</button>
 </form>
 ${cancelForm(view, { request_id, clientName })}`,
   };

@@ -37,6 +37,7 @@ export type SignInForm = ReturnTarget &
 
 export const signInPage = (view: View, form: SignInForm): Page => ({
   title: view.plain('signin.title'),
+  words: 'sign_in',
   endsAt: form.endsAt,
   scripts: form.offersPasskey ? [...passwordScripts, ...passkeyScripts] : passwordScripts,
   content: html`<h1>${view.t('signin.title')}</h1>

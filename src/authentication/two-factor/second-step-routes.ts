@@ -3,6 +3,7 @@ import { findUser } from '../../accounts/statements.ts';
 import { now } from '../../platform/clock.ts';
 import { clearCookie, cookie, cookieNames } from '../../platform/http/cookies.ts';
 import { readForm } from '../../platform/http/parameters.ts';
+import { ownWords } from '../../platform/pages/brand-parts.ts';
 import { refusalOfBlockedCookies } from '../../platform/pages/cookie-check.ts';
 import { alert, hidden } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
@@ -115,6 +116,7 @@ type SecondFactorForm = ReturnTarget & {
 
 export const secondFactorPage = (view: View, form: SecondFactorForm): Page => ({
   title: view.plain('second_factor.title'),
+  words: 'second_step',
   endsAt: form.endsAt,
   scripts: form.offersPasskey ? passkeyScripts : [],
   content: html`<h1>${view.t('second_factor.title')}</h1>
@@ -161,6 +163,7 @@ const trustField = (view: View, days: number, isChecked = false): Html =>
 const lostBoth = (view: View): Html => html`<details id="lost-both">
 <summary>${view.t('second_factor.lost')}</summary>
 <p>${view.t('second_factor.lost.what')}</p>
+${ownWords(view, 'lost_factors')}
 </details>`;
 
 /** After the last wrong code. @param max codes of one sign-in. */

@@ -34,7 +34,8 @@ export function consentPage(view: View, { request_id, parameters }: PendingReque
   return {
     title: view.plain('consent.title', { client: visibleText(client.name), service }),
     endsAt: redirect_uri,
-    content: html`<div class="tiles" aria-hidden="true"><span class="tile">${personInitials({ name: client.name, email: '' })}</span>${arrow}<span class="tile"><img src="${view.branding.logo.path}" alt="" width="36" height="36"></span></div>
+    words: 'consent',
+    content: html`<div class="tiles" aria-hidden="true"><span class="tile">${personInitials({ name: client.name, email: '' })}</span>${arrow}<span class="tile"><img src="${view.branding.icon.path}" alt="" width="36" height="36"></span></div>
 <h1>${view.t('consent.title', { client: untrusted(client.name), service })}</h1>
 <p class="soft">${view.t(isFromOutside(registeredBy) ? 'consent.app.outside' : 'consent.app', { host: html`<code>${destinationOf(redirect_uri)}</code>` })}${registeredByText(view, registeredBy)}</p>
 <h2>${view.t('consent.permissions')}</h2>

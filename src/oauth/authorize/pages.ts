@@ -24,6 +24,7 @@ ${cancelForm(view, { request_id: pending.request_id, clientName })}`,
 /** The client is for members of some groups, and this user is in none of them. */
 export const noAccessPage = (view: View, pending: PendingRequest, clientName: string, user: Session): Page => ({
   title: view.plain('no_access.title'),
+  words: 'no_access',
   endsAt: pending.parameters.redirect_uri,
   content: html`<h1>${view.t('no_access.title')}</h1>
 <p>${view.t('no_access.what', { client: untrusted(clientName), email: untrustedEmail(user.email) })}</p>

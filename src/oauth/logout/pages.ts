@@ -28,6 +28,7 @@ ${hidden('request', request)}
 
 export const signedOutPage = (view: View): Page => ({
   title: view.plain('logout.done.title'),
+  words: 'signed_out',
   content: html`<h1 id="signed-out">${view.t('logout.done.title')}</h1>
 <p>${view.t('logout.done.text', { service: view.branding.name })}</p>
 <p><a class="button" href="/signin" id="sign-in-again">${view.t('logout.done.sign_in')}</a></p>`,

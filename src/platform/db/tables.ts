@@ -67,6 +67,8 @@ export const tables = {
     restore: 'delete',
   },
   backup_codes: { key: 'code_hash', place: 'user', user: 'few', restore: 'end' },
+  brand_pictures: { key: 'picture_id', place: 'shared', restore: 'keep' },
+  brand_versions: { key: 'version_key', place: 'shared', restore: 'keep' },
   cells: { key: 'name', place: 'home', restore: 'keep' },
   claims: { key: 'claim_key', place: 'key', user: 'kept', restore: 'keep' },
   client_documents: { key: 'client_id', place: 'shared', client: 'few', restore: 'keep' },

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Brand, Config } from '../config.ts';
-import { accentOn } from '../pages/branding.ts';
+import { buttonOn } from '../pages/colours.ts';
 
 /** Colours as `#rrggbb`: behind the card, of the card, of text, of text beside, of lines, of the button and of what stands on it. */
 export type MailColours = Readonly<Record<'paper' | 'card' | 'text' | 'soft' | 'line' | 'button' | 'ink', string>>;
@@ -20,9 +20,15 @@ export const logoId = 'logo';
 /** Bytes. A larger logo would be most of every mail. */
 const maxLogo = 64 * 1024;
 
-function read({ name, accent, logo }: Brand): MailBrand {
-  const [light, dark] = [accentOn(accent, '#ffffff'), accentOn(accent, '#1e2220')];
-  const image = logo?.endsWith('.png') ? readFileSync(logo) : undefined;
+const ofSettings = ({ accent, logo }: Brand) => ({
+  light: buttonOn(accent, 'light'),
+  dark: buttonOn(accent, 'dark'),
+  logo: logo?.endsWith('.png') ? readFileSync(logo) : undefined,
+});
+
+function read(brand: Brand): MailBrand {
+  const { name, inMails = ofSettings(brand) } = brand;
+  const { light, dark, logo: image } = inMails;
   return {
     name,
     light: {
@@ -31,7 +37,7 @@ function read({ name, accent, logo }: Brand): MailBrand {
       text: '#1d2320',
       soft: '#5b645f',
       line: '#dedcd4',
-      button: light.accent,
+      button: light.button,
       ink: light.ink,
     },
     dark: {
@@ -40,7 +46,7 @@ function read({ name, accent, logo }: Brand): MailBrand {
       text: '#eceeec',
       soft: '#a9b1ac',
       line: '#363c39',
-      button: dark.accent,
+      button: dark.button,
       ink: dark.ink,
     },
     logo: image && image.length <= maxLogo ? image : undefined,

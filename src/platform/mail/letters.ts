@@ -171,9 +171,11 @@ export function composeMail(
   const all = named(shared);
   const pieces = (key: MessageKey) => messageParts<Piece | number>(locale, key, all).map(asPiece);
   const message = pieces(`mail.${name}.text`);
+  const words = config.brand.inMails?.words(locale);
   const footer = [
     ...(reader.footer === undefined ? [] : [pieces(reader.footer)]),
     ...(support !== undefined && reader.isOfferedSupport ? [pieces('mail.support')] : []),
+    ...(words === undefined ? [] : [[words]]),
   ];
   const subject = subjectOf((of) => translate(`mail.${name}.subject`, of), shared);
   const parts = partsOf(

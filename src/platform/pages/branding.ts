@@ -2,102 +2,227 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { listAssets, readAsset } from '../assets.ts';
-import type { Config } from '../config.ts';
-
-/** A colour as red, green and blue from 0 to 255. */
-type Colour = readonly [number, number, number];
-
-const parse = (hex: string): Colour => [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)) as never;
-const write = (colour: Colour) => `#${colour.map((part) => Math.round(part).toString(16).padStart(2, '0')).join('')}`;
-
-/** From 0 to 1, as in `hsl()` of CSS. */
-const lightnessOf = (colour: Colour) => (Math.max(...colour) + Math.min(...colour)) / 510;
-
-/** Keeps hue and saturation: mixing with white would turn a dark green grey. */
-function withLightness(colour: Colour, lightness: number): Colour {
-  const before = lightnessOf(colour);
-  const room = (at: number) => 1 - Math.abs(2 * at - 1);
-  const stretch = room(before) === 0 ? 0 : room(lightness) / room(before);
-  return colour.map((part) => (part - before * 255) * stretch + lightness * 255) as never;
-}
-
-/** Relative luminance, 0 to 1 (WCAG 2.2). */
-function luminance(colour: Colour): number {
-  const [red, green, blue] = colour.map((part) => {
-    const channel = part / 255;
-    return channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;
-  }) as [number, number, number];
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-}
-
-/** Contrast ratio, 1 to 21 (WCAG 2.2). @param one `#rrggbb`, and so is the other. */
-export function contrast(one: string, other: string): number {
-  const [dark, light] = [luminance(parse(one)), luminance(parse(other))].sort((a, b) => a - b) as [number, number];
-  return (light + 0.05) / (dark + 0.05);
-}
-
-/** The colour itself if its contrast with `background` is `ratio`, else the first lighter or darker one with it. */
-function untilReadable(hex: string, towards: 0 | 1, background: string, ratio: number): string {
-  let found = hex;
-  const colour = parse(hex);
-  const from = lightnessOf(colour);
-  for (let step = 1; contrast(found, background) < ratio && step <= 100; step += 1) {
-    found = write(withLightness(colour, from + (towards - from) * (step / 100)));
-  }
-  return found;
-}
-
-/**
- * The accent colour, made darker or lighter where it must be to be readable on a background: of links, lines and buttons
- * (`accent`), under the pointer (`hover`), and of text on either of them (`ink`). All are `#rrggbb`.
- */
-export function accentOn(hex: string, background: string) {
-  const onLight = luminance(parse(background)) > 0.18;
-  const far = onLight ? 0 : 1;
-  // More than AA on dark: thin light lines on black are harder to see than dark ones on white.
-  const accent = untilReadable(hex, far, background, onLight ? 4.6 : 7);
-  const lightness = lightnessOf(parse(accent));
-  const hoverAt = (end: number) => write(withLightness(parse(accent), lightness + (end - lightness) * 0.25));
-  // Further from the background; at the end of the scale back a little, as far as it stays readable.
-  const back = untilReadable(hoverAt(1 - far), far, background, 4.6);
-  const hover = contrast(hoverAt(far), accent) >= 1.12 ? hoverAt(far) : back;
-  return { accent, hover, ink: onLight ? '#ffffff' : '#0c110f' };
-}
+import type { Clock } from '../clock.ts';
+import type { Brand, Config } from '../config.ts';
+import { readPicture } from '../picture-files.ts';
+import { type BrandPicture, type BrandVersion, inEffect, noVersion, type PictureName, wordsAt } from './brand.ts';
+import { brandStyle, buttonOf, linkOn } from './brand-style.ts';
+import { readSvgSize } from './svg-size.ts';
 
 /** The path has a hash of the content, so browsers may cache it for ever. */
-type Asset = { path: string; type: string; content: Buffer };
+export type Asset = { readonly path: string; readonly type: string; readonly content: Buffer };
 
-export type Branding = Readonly<ReturnType<typeof openBranding>>;
+/** A picture of the brand. Pixels. */
+export type Logo = Pick<Asset, 'path' | 'type'> & { readonly width: number; readonly height: number };
+
+/** What pages are made of at one moment. */
+export type Look = Readonly<ReturnType<typeof inEffect>> & {
+  readonly version: number;
+  readonly stylesheet: Asset;
+  readonly logo: Logo;
+  /** Where it is another one in the dark. */
+  readonly logoDark: Logo | undefined;
+  /** Square: of the tab of a browser, and beside the logo of an app. */
+  readonly icon: Logo;
+  /** Of the home screen of a phone. */
+  readonly touchIcon: Logo | undefined;
+  /** The scripts by the name of their file, without `.js`. */
+  readonly scripts: Readonly<Record<string, Asset>>;
+  /** For what reads the settings. */
+  readonly brand: Brand;
+  /** What was made for it alone. */
+  readonly made: readonly Asset[];
+};
+
+export type Branding = {
+  /** At most a second older than the last page for people. */
+  readonly look: Look;
+  /** Asks for the newest version, unless it was asked for within the last second. Never fails: a page of the last look is better than none. */
+  refresh(): Promise<void>;
+  /** The next {@link refresh} asks, however soon. */
+  forget(): void;
+  /** @returns undefined for what no look of the last hours has had. */
+  find(path: string): Promise<Asset | undefined>;
+  /** Where a picture of the brand is. */
+  pathOf(picture: Pick<BrandPicture, 'picture_id' | 'media_type'>): string;
+  /** The look that another version would have. What is made for it alone is not found by its path. */
+  lookOf(version: BrandVersion): Promise<Look>;
+};
+
+/** Where versions and their pictures are kept. */
+export type BrandSource = {
+  /** @returns undefined if nothing has been said. */
+  read(): Promise<BrandVersion | undefined>;
+  /** @returns the file. */
+  readFile(picture_id: string): Promise<Buffer | undefined>;
+};
 
 const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
   '.png': 'image/png',
+  '.jpg': 'image/jpeg',
+  '.webp': 'image/webp',
 };
+const pathOf = ({ picture_id, media_type }: Pick<BrandPicture, 'picture_id' | 'media_type'>): string =>
+  `/assets/brand-${picture_id}${extensionOf(media_type)}`;
+const extensionOf = (type: string) => Object.entries(types).find(([, one]) => one === type)![0];
 
 const folder = 'platform/pages/assets';
+const freshForMs = 1000;
+/** Stylesheets and pictures that are kept in memory: a page that was drawn before a change still asks for its own. */
+const maxAssets = 100;
 
-/** The files that all pages share, read once. The accent colour is part of the stylesheet: pages need no inline style. */
-export function openBranding({ brand }: Pick<Config, 'brand'>) {
-  // The backgrounds of `signet.css` on which an accent is hardest to read: the light page, and a dark card.
-  const [onLight, onDark] = [accentOn(brand.accent, '#f6f5f1'), accentOn(brand.accent, '#1e2220')];
-  const properties = ({ accent, hover, ink }: typeof onLight) =>
-    `:root{--accent:${accent};--accent-hover:${hover};--accent-ink:${ink}}`;
-  const accents = `${properties(onLight)}@media (prefers-color-scheme:dark){${properties(onDark)}}\n`;
-  const stylesheet = asset('signet.css', Buffer.from(accents + withoutComments(readAsset(`${folder}/signet.css`))));
-  const mark = () => readAsset(`${folder}/signet.svg`).replaceAll('#2f5d50', onLight.accent);
-  const logo =
-    brand.logo === undefined
-      ? asset('logo.svg', Buffer.from(mark()))
-      : asset(`logo${extname(brand.logo)}`, readFileSync(brand.logo));
-  /** The scripts by the name of their file, without `.js`. */
+/** The files that all pages share, and the brand. */
+export async function openBranding(
+  { config, clock }: { config: Pick<Config, 'brand' | 'support'>; clock: Clock },
+  source: BrandSource,
+): Promise<Branding> {
+  const base = withoutComments(readAsset(`${folder}/signet.css`));
+  const own = config.brand.stylesheet === undefined ? '' : readFileSync(config.brand.stylesheet, 'utf8');
   const scripts: Record<string, Asset> = {};
+  const assets = new Map<string, Asset>();
+  const keep = (one: Asset): Asset => {
+    assets.delete(one.path);
+    assets.set(one.path, one);
+    if (assets.size > maxAssets) assets.delete(assets.keys().next().value!);
+    return one;
+  };
+  const fixed = new Map<string, Asset>();
   for (const file of listAssets(folder)) {
-    if (file.endsWith('.js'))
-      scripts[file.slice(0, -3)] = asset(file, Buffer.from(withoutCommentLines(readAsset(`${folder}/${file}`))));
+    if (!file.endsWith('.js')) continue;
+    const script = asset(file, Buffer.from(withoutCommentLines(readAsset(`${folder}/${file}`))));
+    scripts[file.slice(0, -3)] = script;
+    fixed.set(script.path, script);
   }
-  return { name: brand.name, stylesheet, logo, scripts, assets: [stylesheet, logo, ...Object.values(scripts)] };
+  const fileOfSettings = config.brand.logo === undefined ? undefined : logoFile(config.brand.logo);
+  if (fileOfSettings) fixed.set(fileOfSettings.path, fileOfSettings);
+
+  async function uploaded(picture: BrandPicture | undefined): Promise<Logo | undefined> {
+    if (picture === undefined) return undefined;
+    const { picture_id, media_type: type, width, height } = picture;
+    const path = pathOf(picture);
+    if (!assets.has(path)) {
+      const content = await source.readFile(picture_id);
+      if (content === undefined) return undefined;
+      keep({ path, type, content });
+    }
+    return { path, type, width, height };
+  }
+
+  async function lookOf({ version, settings }: BrandVersion): Promise<Look> {
+    const brand = inEffect(config, settings);
+    const given: Partial<Record<PictureName, Logo>> = {};
+    for (const [name, picture] of Object.entries(brand.pictures) as [PictureName, BrandPicture][]) {
+      const found = await uploaded(picture);
+      if (found) given[name] = found;
+    }
+    const stylesheet = asset('signet.css', Buffer.from(brandStyle(brand) + base + own));
+    const mark = markOf(linkOn(brand, 'light').accent);
+    const logo = given.logo ?? given.logo_dark ?? fileOfSettings ?? sized(mark);
+    const { width, height } = logo;
+    const isSquare = Math.max(width, height) <= Math.min(width, height) * 1.5;
+    const { button, ink } = buttonOf(brand, 'light');
+    const initial = initialOf(brand.name, button, ink);
+    const icon = given.icon ?? (isSquare ? logo : sized(initial));
+    return {
+      ...brand,
+      version,
+      stylesheet,
+      logo,
+      logoDark: given.logo_dark !== logo ? given.logo_dark : undefined,
+      icon,
+      touchIcon: given.touch_icon,
+      scripts,
+      brand: {
+        ...config.brand,
+        name: brand.name,
+        accent: brand.button,
+        inMails: {
+          light: buttonOf(brand, 'light'),
+          dark: buttonOf(brand, 'dark'),
+          logo: logo.type === 'image/png' ? (fixed.get(logo.path) ?? assets.get(logo.path))?.content : undefined,
+          words: (locale) => wordsAt(brand, 'mail_footer', locale)?.text,
+        },
+        inSettings: { name: config.brand.name, accent: config.brand.accent, support: config.support },
+      },
+      made: [stylesheet, mark, initial],
+    };
+  }
+
+  const keepMade = (one: Look): Look => {
+    for (const made of one.made) keep(made);
+    return one;
+  };
+  let look = keepMade(await lookOf(noVersion));
+  let askedAt = Number.NEGATIVE_INFINITY;
+  let pending: Promise<void> | undefined;
+
+  async function ask(): Promise<void> {
+    const newest = (await source.read()) ?? noVersion;
+    if (newest.version !== look.version) look = keepMade(await lookOf(newest));
+  }
+
+  async function refresh(): Promise<void> {
+    const age = clock() - askedAt;
+    if (age >= 0 && age < freshForMs) return pending;
+    askedAt = clock();
+    pending = ask().catch(() => undefined); // the store is away: what needs it says so
+    return pending;
+  }
+
+  const inMemory = (path: string) => fixed.get(path) ?? look.made.find((one) => one.path === path) ?? assets.get(path);
+
+  return {
+    get look() {
+      return look;
+    },
+    refresh,
+    forget() {
+      askedAt = Number.NEGATIVE_INFINITY;
+    },
+    async find(path) {
+      const known = inMemory(path);
+      if (known) return known;
+      // Another node may have drawn the page with a newer look, or this one was started since.
+      const [, picture_id, extension = ''] = /^\/assets\/brand-([0-9a-f]{32})(\.\w+)$/.exec(path) ?? [];
+      const type = types[extension];
+      if (picture_id !== undefined && type !== undefined) {
+        const content = await source.readFile(picture_id);
+        return content && keep({ path, type, content });
+      }
+      await refresh();
+      return inMemory(path);
+    },
+    pathOf,
+    lookOf,
+  };
+}
+
+/** A file of the operator's, of which the size is read. */
+function logoFile(path: string): Asset & Logo {
+  const content = readFileSync(path);
+  const size = path.endsWith('.svg') ? readSvgSize(content.toString('utf8')) : readPicture(content);
+  return { ...asset(`logo${extname(path)}`, content), width: size?.width ?? 1, height: size?.height ?? 1 };
+}
+
+const sized = ({ path, type }: Asset): Logo => ({ path, type, width: 32, height: 32 });
+
+const markOf = (colour: string): Asset =>
+  asset('logo.svg', Buffer.from(readAsset(`${folder}/signet.svg`).replaceAll('#2f5d50', colour)));
+
+/** Where there is no square picture: our own mark would be another's. */
+function initialOf(name: string, background: string, ink: string): Asset {
+  const [letter = ''] =
+    new Intl.Segmenter()
+      .segment(name)
+      [Symbol.iterator]()
+      .next()
+      .value?.segment.toUpperCase()
+      .match(/^[\p{L}\p{N}].*$/su) ?? [];
+  const markup = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="${background}"/><text x="16" y="22.5" font-family="system-ui,sans-serif" font-size="19" font-weight="600" text-anchor="middle" fill="${ink}">${letter}</text></svg>`;
+  return asset('icon.svg', Buffer.from(markup));
 }
 
 /** A stylesheet as it is sent: a fifth of it is for its editors. */

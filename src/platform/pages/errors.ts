@@ -126,6 +126,7 @@ function errorPage(view: View, refusal: RequestError, occurrence: Occurrence): P
   const needsContact = view.support !== undefined && !message?.toString().includes(view.support.toString());
   return {
     title: view.plain(heading, values),
+    words: 'error',
     content: html`<h1>${view.t(heading, values)}</h1>
 ${message === undefined ? html`<p lang="en">${refusal.message}</p>` : html`<p>${message}</p>`}
 ${advice && html`<p class="soft">${view.t(advice)}</p>`}

@@ -1,10 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { absentParts } from '../db/absent-parts.ts';
+import { notFound } from '../errors.ts';
 import { representations, sendRepresentation } from '../http/representations.ts';
 import { byName, directionOf, type Locale, type MessageKey, nameOfLanguage } from '../i18n/translate.ts';
+import type { Place } from './brand.ts';
+import { brandFoot, brandHead, brandMark, helpLink, ownWords } from './brand-parts.ts';
 import type { Branding } from './branding.ts';
 import { bindForms, hidden, isUnfinished, type SignedInUser } from './form.ts';
-import { type Html, html, type Renderable, untrusted } from './html.ts';
+import { Html, html, type Renderable, untrusted } from './html.ts';
 import { personAvatar } from './initials.ts';
 import { linkProblems, withFocus } from './messages.ts';
 import { refill } from './refill.ts';
@@ -22,6 +25,8 @@ export type Page = {
   aside?: { home: string; content: Html };
   /** Files of `assets/` by name. The page works without them. */
   scripts?: readonly string[];
+  /** Where the service may say something below the heading. */
+  words?: Place;
   /** Where a form may end that does not end here: a redirect URI, or the issuer of a provider. */
   endsAt?: string;
   /** It shows a document of ours in a frame. */
@@ -56,12 +61,10 @@ const layout = (view: View, page: Page, visit: Visit): Html => {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${visit.isRefusal ? t('layout.error', { title }) : title} - ${branding.name}</title>
-<link rel="stylesheet" href="${branding.stylesheet.path}">
-<link rel="icon" href="${branding.logo.path}" type="${branding.logo.type}">
-${scripts.map((name) => html`<script src="${branding.scripts[name]?.path}" defer></script>\n`)}</head>
+${brandHead(view)}${scripts.map((name) => html`<script src="${branding.scripts[name]?.path}" defer></script>\n`)}</head>
 <body${(tab || aside) && html` class="${tab?.isWide ? 'account wide' : 'account'}"`}>
 <a class="skip" href="#main">${t('layout.skip')}</a>
-<header class="brand"><a href="${home}"><img src="${branding.logo.path}" alt="" width="28" height="28"> ${branding.name}</a>${
+<header class="brand"><a href="${home}">${brandMark(view, !tab && !aside)}</a>${
     tab &&
     visit.user &&
     html`${tab.search && searchField(view, tab.search, visit.url)}${userMenu(view, visit.user, visit.url)}`
@@ -74,12 +77,15 @@ ${tab && breadcrumbs(t, tab, page.above, visit.url)}${absentNotice(view)}${tab &
 `
     : html`<div class="alert" role="alert"><p>${t('layout.not_submitted')}</p></div>
 `)
-}${content}
+}${page.words === undefined ? content : belowHeading(content, ownWords(view, page.words))}
 </main>
-${!tab && !aside && languageChoice(view)}</body>
+${!tab && !aside && foot(view)}</body>
 </html>
 `;
 };
+
+const belowHeading = (content: Html, words: Html | false): Html =>
+  words ? Html.trusted(content.toString().replace('</h1>', () => `</h1>\n${words}`)) : content;
 
 /** Times are shown in the reader's own zone. */
 const scriptsOf = ({ scripts = [], content }: Page): readonly string[] => [
@@ -104,12 +110,13 @@ const searchField = ({ query, plain }: View, { path, label }: NonNullable<Tab['s
 function userMenu(view: View, user: SignedInUser, url: string): Html {
   const { t, query } = view;
   const name = untrusted(user.name ?? user.email, 100);
+  const help = helpLink(view);
   const link = (path: string, key: MessageKey) => html`<li><a href="${path}">${t(key)}</a></li>`;
   return html`<details class="menu"><summary id="user-menu">${personAvatar(view, user, 'small')} ${name}</summary>
 <div>
 <p><strong>${name}</strong>${user.name !== null && html`<br>${user.email}`}</p>
 <nav aria-label="${t('layout.areas')}"><ul>
-${link('/account', 'account.navigation')}${link('/developer', 'developer.navigation')}${user.role !== 'user' && link('/admin', 'admin.navigation')}
+${link('/account', 'account.navigation')}${link('/developer', 'developer.navigation')}${user.role !== 'user' && link('/admin', 'admin.navigation')}${help && html`<li>${help}</li>`}
 </ul></nav>
 <form method="post" action="/account/language">${hidden('next', query === undefined ? undefined : pathOf(url))}
 ${languageMenu(view)}</form>
@@ -175,14 +182,18 @@ function absentNotice({ t }: View): Html | false {
 `;
 }
 
+function foot(view: View): Html | false {
+  const [brand, languages] = [brandFoot(view), languageChoice(view)];
+  return (brand || languages) && html`<footer class="foot">${brand}${languages}</footer>\n`;
+}
+
 /** The same page in another language. A page that answers a form has no such choice. */
 function languageChoice({ locale, languages, query, t }: View): Html | false {
   if (query === undefined || languages.length < 2) return false;
   const kept = [...new URLSearchParams(query)].filter(([name]) => name !== 'ui_locales');
-  return html`<footer class="foot"><details class="languages"><summary><span class="unseen">${t('layout.languages')}: </span><span lang="${locale}">${nameOfLanguage(locale)}</span></summary>
+  return html`<details class="languages"><summary><span class="unseen">${t('layout.languages')}: </span><span lang="${locale}">${nameOfLanguage(locale)}</span></summary>
 <form method="get">${kept.map(([name, value]) => hidden(name, value))}
-${byName(languages).map((other) => languageButton(other, 'ui_locales', other === locale))}</form></details></footer>
-`;
+${byName(languages).map((other) => languageButton(other, 'ui_locales', other === locale))}</form></details>`;
 }
 
 const languageButton = (language: Locale, name: string, isCurrent = false): Html =>
@@ -246,15 +257,21 @@ export async function assetRoutes(app: FastifyInstance, { branding }: { branding
   );
   // For what asks for it without having read a page.
   app.get('/favicon.ico', async (_request, reply) =>
-    reply.header('cache-control', 'public, max-age=86400').redirect(branding.logo.path, 302),
+    reply.header('cache-control', 'public, max-age=86400').redirect(branding.look.icon.path, 302),
   );
-  for (const { path, type, content } of branding.assets) {
-    const forms = representations(content);
-    app.get(path, async (request, reply) => {
-      reply.header('cache-control', 'public, max-age=31536000, immutable');
-      return sendRepresentation(request, reply, forms, type);
+  const forms = new WeakMap<Buffer, ReturnType<typeof representations>>();
+  app.get<{ Params: { file: string } }>('/assets/:file', async (request, reply) => {
+    const found = await branding.find(`/assets/${request.params.file}`);
+    if (!found) throw notFound();
+    reply.headers({
+      'cache-control': 'public, max-age=31536000, immutable',
+      // A picture may be opened alone, and an SVG of the operator's is a document.
+      ...(found.type.startsWith('image/') && {
+        'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+      }),
     });
-  }
+    return sendRepresentation(request, reply, forms.getOrInsertComputed(found.content, representations), found.type);
+  });
 }
 
 /** `needs`: the permission without which a tab is left out. */

@@ -16,7 +16,8 @@ import {
   translatePlain,
 } from '../i18n/translate.ts';
 import { supportLink } from '../support.ts';
-import type { Branding } from './branding.ts';
+import { type Place, wordsAt } from './brand.ts';
+import type { Branding, Look } from './branding.ts';
 import { type Html, html, type Renderable } from './html.ts';
 import { timeElement } from './times.ts';
 
@@ -68,7 +69,7 @@ export type View = {
   readonly languages: readonly Locale[];
   /** Those of mails and of pages for people, on a page of a console. */
   readonly languagesOfMail: readonly Locale[];
-  readonly branding: Branding;
+  readonly branding: Look;
   readonly baseUrl: string;
   /** The query of the page; absent where it answers a form, which no link can repeat. */
   readonly query?: string;
@@ -100,20 +101,23 @@ export function viewOf(
   const locale = chooseLocale(languages, queryLocales(request), ...preferredLocales, ...browser);
   const region = regionalTag(locale, request.headers['accept-language']);
   const today = now(deps);
-  const { support } = deps.config;
+  const { look } = deps.branding;
+  const { support } = look;
   const contact = support === undefined ? undefined : contactLink(support);
+  const t = translator(locale, contact && { support: html` (${contact})` });
   return {
     locale,
     region,
     languages,
     languagesOfMail: deps.config.languages,
-    branding: deps.branding,
+    branding: look,
     baseUrl: deps.config.baseUrl,
     ...(request.method === 'GET' && { query: queryOf(request.url) }),
     support: contact,
     may: (permission) => request.permissions?.has(permission) === true,
-    t: translator(locale, contact && { support: html` (${contact})` }),
+    t: (key, values) => html`${titleOf(look, locale, key) ?? t(key, values)}`,
     plain: (key, values) =>
+      titleOf(look, locale, key) ??
       translatePlain(locale, { key, values: { ...(support && { support: ` (${support})` }), ...values } }),
     ago: (at) => timeElement(at, ago(locale, at - today)),
     until: (at) =>
@@ -121,6 +125,23 @@ export function viewOf(
     duration: (seconds) => duration(locale, seconds),
     day: (at) => timeElement(at, formatDay(region, at), 'day'),
   };
+}
+
+/** The headings that a service may say in its own words. */
+const titles: { readonly [Key in MessageKey]?: Place } = {
+  'signin.title': 'sign_in_title',
+  'signup.title': 'sign_up_title',
+};
+
+const titleOf = (look: Look, locale: Locale, key: MessageKey): string | undefined =>
+  titles[key] && wordsAt(look, titles[key], locale)?.text;
+
+/** Before a page is drawn, and before a mail may be written: both have the newest brand. */
+export function followBrand(app: FastifyInstance, { branding }: Pick<ViewDeps, 'branding'>): void {
+  app.addHook('onRequest', async (request) => {
+    const { page } = request.routeOptions.config ?? {};
+    if (page || (request.method !== 'GET' && request.url.startsWith('/v1/'))) await branding.refresh();
+  });
 }
 
 const consoles = /^\/(?:admin|developer|reference|docs)(?:[/?]|$)/;

@@ -11,6 +11,10 @@ import { exportedApis } from '../../apis/statements.ts';
 import { maxAttributes } from '../../attributes/attribute.ts';
 import { exportedAttributes } from '../../attributes/statements.ts';
 import { exportedBackupCodes, exportedProviders, mostProviders } from '../../authentication/statements.ts';
+import {
+  exportedPictures as exportedBrandPictures,
+  exportedVersions as exportedBrandVersions,
+} from '../../brand/statements.ts';
 import { maxHosts } from '../../clients/from-outside/approved-hosts.ts';
 import { exportedClients, exportedDocuments, exportedHosts, exportedSuspensions } from '../../clients/statements.ts';
 import type { KindName } from '../../declared/kind.ts';
@@ -27,6 +31,8 @@ import {
   administers,
   apiRecordProblems,
   attributeRecordProblems,
+  brandPictureProblems,
+  brandVersionProblems,
   clientProblems,
   credentialProblems,
   documentProblems,
@@ -208,6 +214,20 @@ export const kinds: readonly Kind[] = [
     table: exportedWebhooks,
     isReferredTo: true,
     problems: (deps, record) => [...idProblems(record, 'webhook_id', 'wh'), ...webhookProblems(deps, record)],
+  }),
+  tableKind({
+    name: 'brand_picture',
+    description: 'A picture of the brand, in base64.',
+    table: exportedBrandPictures,
+    problems: brandPictureProblems,
+  }),
+  tableKind({
+    name: 'brand_version',
+    description: 'What the service looked like and was called: the newest counts.',
+    table: exportedBrandVersions,
+    problems: brandVersionProblems,
+    takenMessage: 'This server has a brand of its own.',
+    stored: ({ branding }) => branding.forget(),
   }),
   tableKind({
     name: 'declared_resource',

@@ -3,6 +3,8 @@ import { apiProblems, identifierProblem, scopePattern, scopeProblems, type Wante
 import type { Attribute } from '../../attributes/attribute.ts';
 import { attributeProblems, rulesOf } from '../../attributes/attribute-rules.ts';
 import { readNewProvider } from '../../authentication/federation/provider-rules.ts';
+import { brandProblems } from '../../brand/brand-rules.ts';
+import { pictureIdOf } from '../../brand/change-brand.ts';
 import { isClientId, reviewedFields } from '../../clients/client.ts';
 import { isHost } from '../../clients/from-outside/approved-hosts.ts';
 import { readClientEdit, readRegistration } from '../../clients/registration.ts';
@@ -13,6 +15,7 @@ import { now } from '../../platform/clock.ts';
 import type { ExportedRecord } from '../../platform/db/exported-table.ts';
 import { type FieldProblem, RequestError } from '../../platform/errors.ts';
 import { isOwnId } from '../../platform/ids.ts';
+import { type BrandPicture, type BrandSettings, pictureNames, plainBrand } from '../../platform/pages/brand.ts';
 import { maxPictureKb, readPicture } from '../../platform/picture-files.ts';
 import { readTerms } from '../../webhooks/terms.ts';
 import type { TransferDeps } from '../deps.ts';
@@ -124,6 +127,29 @@ export function pictureProblems(_: TransferDeps, record: ExportedRecord): Proble
   return [
     ...idProblems(record, 'picture_id', 'pic'),
     ...(read?.media_type === record.media_type ? [] : [{ path: 'content', message: 'Is no picture of this type.' }]),
+  ];
+}
+
+export function brandPictureProblems(_: TransferDeps, record: ExportedRecord): Problems {
+  const content = Buffer.from(String(record.content), 'base64');
+  const read = content.length <= maxPictureKb * 1024 ? readPicture(content) : undefined;
+  const isItself = read?.media_type === record.media_type && pictureIdOf(content) === record.picture_id;
+  return isItself ? [] : [{ path: 'content', message: 'Is no picture of this type and ID.' }];
+}
+
+export function brandVersionProblems(_: TransferDeps, record: ExportedRecord): Problems {
+  const settings = { ...plainBrand, ...(record.settings as BrandSettings) };
+  const isPicture = ([name, { picture_id, media_type, width, height }]: [string, BrandPicture]) =>
+    pictureNames.some((one) => one === name) &&
+    /^[0-9a-f]{32}$/.test(picture_id) &&
+    /^image\/(?:png|jpeg|webp)$/.test(media_type) &&
+    Math.min(width, height) > 0;
+  return [
+    ...brandProblems(settings),
+    ...(record.version_key === String(record.version) ? [] : [{ path: 'version_key', message: 'Is not its version.' }]),
+    ...(Object.entries(settings.pictures).every(isPicture)
+      ? []
+      : [{ path: 'settings', message: 'Has a picture that is none.' }]),
   ];
 }
 

@@ -1,0 +1,2 @@
+/** What other rooms may ask of our tables. */
+export { exportedPictures, exportedVersions } from './store.ts';
