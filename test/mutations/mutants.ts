@@ -422,6 +422,14 @@ export const mutants: readonly Mutant[] = [
     tests: [{ file: 'test/operations/move.test.ts', names: ['a move that is killed again and again'] }],
   },
   {
+    name: 'claims-of-the-gone-move-along',
+    breaks: 'A store in one part moves into cells while rows change',
+    file: 'src/platform/db/move/changes.ts',
+    text: '  await dropClaims(target, table, missing);',
+    instead: '',
+    tests: [{ file: 'test/operations/move-to-cells.test.ts', names: ['a move into cells that is killed'] }],
+  },
+  {
     name: 'bulk-revocation-ended-too-early',
     breaks: 'A mass revocation holds at once',
     file: 'src/oauth/grants/bulk-revocations.store.ts',
