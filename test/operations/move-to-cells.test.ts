@@ -11,7 +11,7 @@ import { bucketOf } from '../../src/platform/ids.ts';
 import { readTotals } from '../../src/statistics/totals.ts';
 import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
 import { afterTest } from '../support/after-test.ts';
-import { refused, succeed } from '../support/command-line.ts';
+import { refused, runCommand, succeed } from '../support/command-line.ts';
 import { type Engine, freshStore } from '../support/databases.ts';
 import { fillEveryTable } from '../support/every-table.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
@@ -410,7 +410,8 @@ test('a store that cannot be divided is refused with what to do, and goes on to 
     ...['public', ...cells.split(' ')].map((schema) => `drop schema ${schema} cascade`),
     'create schema public',
   );
-  await succeed(['move', '--finish'], moving);
+  const { stdout } = await runCommand(['move', '--finish'], { env: moving });
+  assert.match(stdout, /Give every server SIGNET_DATABASE_URL .*, SIGNET_CELLS="c0 c1 c2 c3", and the same master key/);
   await succeed(
     ['users', 'create', '--email', 'cy@example.com', '--name', 'Cy', '--password-stdin'],
     moved,
