@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { brotliCompressSync } from 'node:zlib';
 import { contrast } from '../../src/platform/pages/colours.ts';
 import { sentence } from '../support/messages.ts';
 import { pngOf } from '../support/pictures.ts';
@@ -282,4 +283,32 @@ test('another node shows a new brand within a second, and its files at once', as
   for (const [, file = ''] of here.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g))
     assert.equal((await beside.newBrowser().get(file)).status, 200, file);
   assert.match(await page(beside), sentence('signin.title'));
+});
+
+test('a sign-in page with a brand is shown with less than 12 KB besides its logo, and asks no other server for anything', async (t) => {
+  const signet = await startSignet(t);
+  const admin = await signet.signedInUser({ role: 'admin' });
+  const look = {
+    name: 'Acme',
+    button: '#ffd400',
+    background: '#003366',
+    font: 'rounded',
+    help_url: 'https://acme.example',
+  };
+  assert.equal((await admin.browser.patch(path, look)).status, 200);
+  assert.equal((await put(admin, signet, 'logo', pngOf({ width: 400, height: 80 }))).status, 200);
+  const answer = await fetch(`${signet.url}/signin`);
+  assert.match(
+    answer.headers.get('content-security-policy') ?? '',
+    /^default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self';/,
+  );
+  const shown = await answer.text();
+  const files = [...shown.matchAll(/<(?:link|script|img)[^>]*(?:href|src)="([^"]+)"/g)].map(([, file = '']) => file);
+  assert.ok(files.length > 3 && files.every((file) => file.startsWith('/assets/')), files.join());
+  let bytes = Buffer.byteLength(shown);
+  for (const file of new Set(files.filter((one) => !/\/brand-|\.js$/.test(one)))) {
+    const coded = await signet.newBrowser().get(file, { 'accept-encoding': 'identity' });
+    bytes += brotliCompressSync(coded.text).length;
+  }
+  assert.ok(bytes < 12 * 1024, `${bytes} bytes`);
 });
