@@ -39,8 +39,8 @@ function constructsInTheWay(insert: Node): string[] {
  * Rows that are in no cell change by a condition that reads a shared table: where no column of theirs is compared with what it finds, Citus sends
  * the whole statement to any node that has a copy, though `explain` names the right one.
  */
-function conditionsInTheWay({ UpdateStmt, DeleteStmt }: Record<string, Node | undefined>): string[] {
-  const changed = UpdateStmt ?? DeleteStmt;
+function conditionsInTheWay({ UpdateStmt, DeleteStmt }: Node): string[] {
+  const changed = (UpdateStmt ?? DeleteStmt) as Node | undefined;
   const target = (changed?.relation as Node | undefined)?.relname as TableName | undefined;
   if (target === undefined || tables[target]?.place !== 'each') return [];
   const isShared = (query: unknown) =>
