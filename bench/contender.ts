@@ -17,10 +17,10 @@ export type Contender = {
    * @param areKept the grants are used again later.
    */
   readonly codes: (count: number, use: 'resource server' | 'own endpoints', areKept?: boolean) => Promise<Issued[]>;
-  /** The authorization request of a user who has a session, which gives a code. */
-  readonly authorize?: Buffer;
-  /** The form of a sign-in with the right password. */
-  readonly signIn?: Buffer;
+  /** Authorization requests of users who have a session, each of which gives a code. */
+  readonly authorize?: readonly Buffer[];
+  /** Forms of sign-ins with the right password. */
+  readonly signIn?: readonly Buffer[];
   /** Answers requests for these paths as another server does, from memory. */
   readonly copy?: (paths: readonly string[], from: Address) => Promise<void>;
   /** Before the first request; where it was measured. */

@@ -15,7 +15,7 @@ export async function startFloor(port: number): Promise<Contender> {
     name: 'floor',
     address: { host: '127.0.0.1', port },
     pid: child.pid,
-    signIn: formRequest({ host: '127.0.0.1', port }, signInPath, {}, 'username=ada&password=a-long-passphrase'),
+    signIn: [formRequest({ host: '127.0.0.1', port }, signInPath, {}, 'username=ada&password=a-long-passphrase')],
     codes: async (count) =>
       Array.from({ length: count }, () => ({ text: `ac_${randomBytes(32).toString('base64url')}`, basic })),
     copy: async (paths, from) => {

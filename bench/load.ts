@@ -17,6 +17,8 @@ export type Load = {
   contains: string;
   /** Other than {@link connections}. */
   connections?: number;
+  /** Every connection is open, and the first request about to be sent. */
+  onReady?: () => void;
   /** @param request whose answer it is. */
   onAnswer?: (answer: Answer, request: Buffer) => void;
 };
@@ -71,6 +73,7 @@ export async function run(address: Address, load: Load): Promise<number> {
   );
   try {
     const open = await Promise.all(opening.map(({ connected }) => connected));
+    load.onReady?.();
     const startedAt = performance.now();
     for (const connection of open) send(connection);
     setImmediate(collectInBursts, () => isOver);

@@ -8,8 +8,8 @@ import { prepareBound } from './bound.ts';
 import { freePort } from './child.ts';
 import type { Contender, ContenderName } from './contender.ts';
 import { startFloor } from './floor.ts';
-import { connections, run, withFewer } from './load.ts';
-import { flushTime, type Parts, partsBetween, partTimes, usedByServer } from './parts.ts';
+import { connections, withFewer } from './load.ts';
+import { flushTime, type Parts, usedByServer, type Window } from './parts.ts';
 import { startPeer } from './peer.ts';
 import { childrenOf, residentMemory } from './processor-time.ts';
 import {
@@ -30,6 +30,7 @@ import {
 import { startSignet } from './signet.ts';
 import { targets } from './targets.ts';
 import { whereAndWhen } from './where-and-when.ts';
+import { measureWindow } from './window.ts';
 
 const help = `Usage: npm run bench -- [options]
 
@@ -37,11 +38,14 @@ const help = `Usage: npm run bench -- [options]
   --smoke         one round of a few requests each: whether it works, not how fast it is
   --rounds N      measured rounds (default 15; 7 with --quick)
   --only NAMES    scenarios, separated by commas: ${scenarioNames.join(',')}
+  --window-ms N   length of a measurement (default 1000; 300 with --quick)
+  --pause-ms N    before each, for what else the machine does (default 0)
   --json          the result as JSON on stdout, alone
   --check         exit with 1 when a figure misses its target
   --postgres      Signet on a PostgreSQL of its own, whose processor time is added to Signet's
   --fsync-ms N    beside a second Signet, whose flushes take N milliseconds more, as in a cloud (Linux, with a C compiler)
   --connections N requests in flight (default ${connections})
+  --alone         without oidc-provider and the floor
   --workers N     beside another Signet, of N processes (SIGNET_WORKERS)
   --profile DIR   have the Signet server write a .cpuprofile there
   --help          this text
@@ -71,9 +75,7 @@ const quickBudgetSeconds = 40;
 const storeName = () => (options.postgres ? 'PostgreSQL' : 'SQLite');
 
 type Entrant = { contender: Contender; scenarios: Partial<Record<ScenarioName, Scenario>> };
-/** One window: answers per second, and microseconds of processor for each. */
-type Measurement = { rate: number; parts: Parts };
-type Measurements = Partial<Record<ContenderName, Measurement>>;
+type Measurements = Partial<Record<ContenderName, Window>>;
 type MeasurementTable = Partial<Record<ScenarioName, Measurements[]>>;
 
 const options = readOptions();
@@ -130,6 +132,10 @@ function readOptions() {
   if (!(most >= 1 && most <= connections && Number.isInteger(most))) {
     return refuse(`--connections takes a whole number from 1 to ${connections}.`);
   }
+  const windowMs = Number(values['window-ms'] ?? (values.quick ? 300 : 1000));
+  if (!(windowMs >= 10 && windowMs <= 60_000)) return refuse('--window-ms takes milliseconds, from 10 to 60000.');
+  const pauseMs = Number(values['pause-ms'] ?? 0);
+  if (!(pauseMs >= 0 && pauseMs <= 60_000)) return refuse('--pause-ms takes milliseconds, up to 60000.');
   const only = values.only?.split(',') ?? [...(values.smoke ? scenarioNames : usualScenarioNames)];
   const unknown = only.find((name) => !scenarioNames.some((known) => known === name));
   if (unknown !== undefined) return refuse(`--only does not know ${unknown}.`);
@@ -141,7 +147,8 @@ function readOptions() {
     connections: most,
     scenarios: scenarioNames.filter((name) => only.includes(name)),
     profile: values.profile && resolve(values.profile),
-    windowSeconds: values.quick ? 0.3 : 1,
+    windowSeconds: windowMs / 1000,
+    pauseMs,
   };
 }
 
@@ -158,6 +165,9 @@ function parse() {
       postgres: { type: 'boolean', default: false },
       'fsync-ms': { type: 'string' },
       workers: { type: 'string' },
+      alone: { type: 'boolean', default: false },
+      'window-ms': { type: 'string' },
+      'pause-ms': { type: 'string' },
       connections: { type: 'string' },
       profile: { type: 'string' },
     },
@@ -171,15 +181,15 @@ function refuse(message: string): never {
 
 async function startAll(): Promise<Entrant[]> {
   if (options.profile) await mkdir(options.profile, { recursive: true });
-  const { profile, postgres, fsyncMs, workers } = options;
-  const signet = { exchanges: expectedExchanges(), postgres, say: progress };
-  progress(`starting Signet (${storeName()} on disk), oidc-provider (in memory) and the floor`);
+  const { profile, postgres, fsyncMs, workers, alone } = options;
+  const layout = postgres ? ('one_part' as const) : undefined;
+  const signet = { exchanges: expectedExchanges(), layout, say: progress };
+  progress(`starting Signet (${storeName()} on disk)${alone ? '' : ', oidc-provider (in memory) and the floor'}`);
   const settled = await Promise.allSettled([
     freePort().then((port) => startSignet(port, profile, signet)),
     ...(fsyncMs ? [startAnotherSignet('slow_disk', { ...signet, fsyncMs })] : []),
     ...(workers ? [startAnotherSignet('workers', { ...signet, workers })] : []),
-    freePort().then((port) => startPeer(port, hasBound())),
-    freePort().then(startFloor),
+    ...(alone ? [] : [freePort().then((port) => startPeer(port, hasBound())), freePort().then(startFloor)]),
   ]);
   started.push(...settled.filter((one) => one.status === 'fulfilled').map((one) => one.value));
   const failure = settled.find((one) => one.status === 'rejected');
@@ -286,17 +296,11 @@ function samePace(entrants: Entrant[]): Map<string, number> {
   );
 }
 
-async function measure(
-  contender: Contender,
-  name: ScenarioName,
-  scenario: Scenario,
-  count: number,
-): Promise<Measurement> {
+async function measure(contender: Contender, name: ScenarioName, scenario: Scenario, count: number): Promise<Window> {
   try {
     const load = await scenario(count);
-    const before = partTimes(contender);
-    const rate = await run(contender.address, withFewer(load, options.connections));
-    return { rate, parts: partsBetween(before, partTimes(contender), load.count) };
+    await sleep(options.pauseMs);
+    return await measureWindow(contender, withFewer(load, options.connections));
   } catch (cause) {
     throw new Error(`${name} of ${contender.name}: ${cause instanceof Error ? cause.message : cause}`, { cause });
   }
@@ -327,6 +331,7 @@ function summarize(rounds: MeasurementTable) {
   const rates: Figures = {};
   const processor_us: Figures = {};
   const parts_us: Partial<Record<ContenderName, Partial<Record<ScenarioName, Parts>>>> = {};
+  const quietest: Partial<Record<ContenderName, Partial<Record<ScenarioName, Window>>>> = {};
   const ratios: Record<keyof typeof targets.ratios, Partial<Record<ScenarioName, number>>> = {
     oidc_provider: {},
     floor: {},
@@ -341,6 +346,8 @@ function summarize(rounds: MeasurementTable) {
       const least = windows.map(({ parts }) => parts).reduce((a, b) => (usedByServer(b) < usedByServer(a) ? b : a));
       processor_us[contender] = { ...processor_us[contender], [name]: Math.round(usedByServer(least)) };
       parts_us[contender] = { ...parts_us[contender], [name]: least };
+      const alone = windows.reduce((a, b) => (b.others < a.others ? b : a));
+      quietest[contender] = { ...quietest[contender], [name]: { ...alone, rate: Math.round(alone.rate) } };
     }
     for (const other of ['oidc_provider', 'floor'] as const) {
       if (rates[other]?.[name]) ratios[other][name] = ratio(measured, other);
@@ -363,17 +370,18 @@ function summarize(rounds: MeasurementTable) {
     connections: options.connections,
     ratios,
     ...(options.fsyncMs > 0 && { slow_disk: beside('slow_disk') }),
-    ...(options.workers > 0 && { workers: beside('workers') }),
+    ...(options.workers > 0 && { processes: options.workers, workers: beside('workers') }),
     rates,
     processor_us,
     parts_us,
+    quietest,
     rounds: count,
   };
 }
 
 /** The median of the rounds' ratios, not the ratio of the medians: only neighbours in time compare. */
 function ratio(
-  rounds: Partial<Record<ContenderName | 'relative', Measurement | undefined>>[],
+  rounds: Partial<Record<ContenderName | 'relative', Window | undefined>>[],
   other: ContenderName | 'relative',
   one: ContenderName = 'signet',
 ): number {

@@ -52,7 +52,11 @@ type Result = Record<'workers' | 'seconds' | 'flows' | 'sign_ins' | 'idle_mb' | 
 async function measure(): Promise<void> {
   process.stderr.write('starting Signet\n');
   const exchanges = values.smoke ? 60 : 2_000;
-  const signet = await startSignet(await freePort(), undefined, { exchanges, workers, postgres: values.postgres });
+  const signet = await startSignet(await freePort(), undefined, {
+    exchanges,
+    workers,
+    layout: values.postgres ? 'one_part' : undefined,
+  });
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => signet.stop().then(() => process.exit(130)));
   try {

@@ -2,7 +2,7 @@ import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Contender } from './contender.ts';
-import { processorTimes, usedBetween } from './processor-time.ts';
+import { machineTime, processorTimes, usedBetween } from './processor-time.ts';
 
 /** Microseconds of processor for one answer, by who used them. */
 export type Parts = {
@@ -18,6 +18,15 @@ export type Parts = {
 
 const partNames = ['event_loop', 'threads', 'database', 'generator'] as const;
 
+/** A measurement of some seconds at most. */
+export type Window = {
+  /** Answers per second. */
+  rate: number;
+  parts: Parts;
+  /** Processors that other work had, so that these were left out of those of the machine. */
+  others: number;
+};
+
 /** What each part has used so far, by thread; {@link partsBetween} takes two of these. */
 export function partTimes({ pid, helpers = () => [], database = () => [] }: Contender) {
   const ofDatabase = new Set(database());
@@ -27,7 +36,14 @@ export function partTimes({ pid, helpers = () => [], database = () => [] }: Cont
   for (const [thread, time] of processorTimes(processes)) {
     (processes.includes(thread) ? event_loop : threads).set(thread, time);
   }
-  return { event_loop, threads, database: processorTimes([...ofDatabase]), generator: processorTimes([process.pid]) };
+  return {
+    at: performance.now(),
+    event_loop,
+    threads,
+    database: processorTimes([...ofDatabase]),
+    generator: processorTimes([process.pid]),
+    machine: machineTime(),
+  };
 }
 
 export const partsBetween = (
@@ -38,6 +54,13 @@ export const partsBetween = (
   const part = (name: keyof Parts) => Math.round((10 * usedBetween(before[name], after[name])) / answers) / 10;
   return Object.fromEntries(partNames.map((name) => [name, part(name)])) as Parts;
 };
+
+/** How many processors whatever else runs on the machine has used meanwhile, the system's own work included. */
+export function othersBetween(before: ReturnType<typeof partTimes>, after: ReturnType<typeof partTimes>): number {
+  const own = partNames.reduce((sum, name) => sum + usedBetween(before[name], after[name]), 0);
+  const others = (after.machine - before.machine - own) / (1000 * (after.at - before.at));
+  return Math.round(100 * Math.max(0, others)) / 100;
+}
 
 export const usedByServer = ({ event_loop, threads, database }: Parts): number => event_loop + threads + database;
 
@@ -61,3 +84,7 @@ export function flushTime(): number {
     rmSync(folder, { recursive: true });
   }
 }
+
+/** The one of several that has as many below as above it, by a figure of each. */
+export const middle = <Value>(values: readonly Value[], figure: (value: Value) => number): Value =>
+  values.toSorted((one, other) => figure(one) - figure(other))[(values.length - 1) >> 1]!;

@@ -42,7 +42,7 @@ export function ownScenarios(signet: Contender): Partial<Record<ScenarioName, Sc
   return {
     userinfo_new: userinfoOnce(signet),
     ...(authorize && {
-      authorize: async (count) => ({ count, next: () => authorize, status: 302, contains: 'code=' }),
+      authorize: async (count) => ({ count, next: inTurn(authorize), status: 302, contains: 'code=' }),
     }),
     ...(signIn && { sign_in: signInLoad(signIn) }),
     ...documentScenarios(signet),
@@ -51,8 +51,8 @@ export function ownScenarios(signet: Contender): Partial<Record<ScenarioName, Sc
 
 /** As many at a time as Signet hashes passwords. */
 export const signInLoad =
-  (request: Buffer): Scenario =>
-  async (count) => ({ count, next: () => request, status: 303, contains: '', connections: 2 });
+  (requests: readonly Buffer[]): Scenario =>
+  async (count) => ({ count, next: inTurn(requests), status: 303, contains: '', connections: 2 });
 
 /** What some scenarios of Signet are compared with: another of its own. */
 export const relatives: Partial<Record<ScenarioName, ScenarioName>> = {
@@ -159,7 +159,7 @@ async function exchange(
   return requests.map((request, at) => ({ text: tokens.get(request)!, basic: codes[at]!.basic }));
 }
 
-function inTurn(requests: Buffer[]): () => Buffer {
+function inTurn(requests: readonly Buffer[]): () => Buffer {
   let at = 0;
   return () => requests[at++ % requests.length]!;
 }

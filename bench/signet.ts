@@ -7,7 +7,6 @@ import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { startEmptyPostgres } from '../test/support/postgres-server.ts';
 import { collect, stop } from './child.ts';
 import {
   basicAuthorization,
@@ -17,9 +16,10 @@ import {
   nonce,
   redirectUri,
   scope,
-  user,
 } from './contender.ts';
-import { type Address, formRequest, getRequest, type Headers, run } from './load.ts';
+import { type Layout, startDatabase } from './database.ts';
+import { type Address, getRequest, type Headers, run } from './load.ts';
+import { type Person, peopleOf, signIn } from './people.ts';
 import { childrenOf, residentMemory } from './processor-time.ts';
 import { codeExchange } from './scenarios.ts';
 import { slowFsync } from './slow-fsync.ts';
@@ -27,15 +27,14 @@ import { slowFsync } from './slow-fsync.ts';
 /** What a server still loads once it listens. */
 const settlingMs = 1000;
 
-/** Signs in again and again, in a browser that is known; the sessions of the others are needed. */
-const returning = 'alan@example.com';
-
 type Options = {
   exchanges: number;
   fsyncMs?: number;
   workers?: number;
-  /** Not SQLite. */
-  postgres?: boolean;
+  /** Of a PostgreSQL; without it, SQLite. */
+  layout?: Layout | undefined;
+  /** Whose codes, tokens and sign-ins are used in turn. */
+  people?: number;
   say?: (text: string) => void;
 };
 
@@ -46,23 +45,23 @@ const root = join(import.meta.dirname, '..');
  * the rate limits. All that the bench has it gets by the front door: command line, sign-in, registration, authorize.
  * @param profileDir where the server writes a `.cpuprofile` when it stops.
  * @param exchanges how many codes there will be, roughly: one client after the other takes some, since of one user each may
- * have 100 active grants.
+ * have 100 active grants. With several people, at least one client is of each.
  * @param workers how many processes answer requests; without it, one that does everything.
  * @param fsyncMs what each flush of its disk takes in addition, where {@link slowFsync} can do that.
  */
 export async function startSignet(
   port: number,
   profileDir: string | undefined,
-  { exchanges, fsyncMs, workers, postgres, say }: Options,
+  { exchanges, fsyncMs, workers, layout, people = 1, say }: Options,
 ): Promise<Contender> {
   const dataDir = await newDataDir();
   const slow = fsyncMs ? slowFsync(fsyncMs, dataDir) : {};
   if (typeof slow === 'string') say?.(slow);
-  const database = postgres ? await startEmptyPostgres({ max_connections: '100' }) : undefined;
+  const database = layout && (await startDatabase(layout));
   const environment = {
     ...settings(dataDir, port),
     ...(workers && { SIGNET_WORKERS: String(workers) }),
-    ...(database && { SIGNET_DATABASE_URL: database.url, SIGNET_MASTER_KEY: randomBytes(32).toString('hex') }),
+    ...database?.environment,
   };
   const password = randomBytes(18).toString('base64url');
   const address = { host: '127.0.0.1', port };
@@ -86,53 +85,48 @@ export async function startSignet(
   };
   try {
     const first_start_ms = await start();
+    await database?.spread(commandLine);
     await stop(server!);
     const later_start_ms = await start();
     await sleep(settlingMs);
     const idle_mb = residentMemory(server!.pid!);
-    await commandLine(['users', 'create', '--email', user.email, '--name', user.name, '--password-stdin'], password);
     const reviewer = { email: 'grace@example.com', name: 'Grace Hopper' };
     await commandLine(
       ['users', 'create', '--email', reviewer.email, '--name', reviewer.name, '--admin', '--password-stdin'],
       password,
     );
-    await commandLine(['users', 'create', '--email', returning, '--name', 'Alan Turing', '--password-stdin'], password);
-    const cookie = await signIn(address, password);
     const reviewing = await signIn(address, password, reviewer.email);
-    const device = await signIn(address, password, returning, 'device');
-    const newSource = () => codeSource(address, cookie, reviewing);
+    const signedIn: (Person & { authorize: Buffer })[] = [];
+    for (const person of await peopleOf(people, { address, password, dataDir, commandLine })) {
+      signedIn.push({ ...person, ...(await codeSource(address, person.cookie, reviewing)) });
+    }
+    let [owner, turn] = [0, 0];
+    const newSource = () => codeSource(address, signedIn[owner++ % people]!.cookie, reviewing);
     const logSize = () =>
       database ? postgresLog(database.url) : stat(`${dataDir}/signet.db-wal`).then(({ size }) => size);
     const wal_bytes = await logBytesOfCode(address, await newSource(), logSize);
     const spent: Awaited<ReturnType<typeof newSource>>[] = [];
-    for (let left = Math.ceil(exchanges / grantsOfClient); left > 0; left -= sourcesAtOnce) {
+    for (let left = Math.max(Math.ceil(exchanges / grantsOfClient), people); left > 0; left -= sourcesAtOnce) {
       spent.push(...(await Promise.all(Array.from({ length: Math.min(left, sourcesAtOnce) }, newSource))));
     }
-    const { authorize } = await newSource(); // of a client without other grants
-    let turn = 0;
-    const ofDatabase = () => (database ? [database.pid, ...childrenOf(database.pid)] : []);
+    const ofDatabase = () => database?.pids() ?? [];
     return {
       name: 'signet',
       address,
       pid: server!.pid!,
       footprint: { first_start_ms, later_start_ms, idle_mb, wal_bytes },
-      authorize,
-      signIn: formRequest(
-        address,
-        '/signin',
-        { Cookie: device },
-        `username=${encodeURIComponent(returning)}&password=${password}`,
-      ),
+      authorize: signedIn.map(({ authorize }) => authorize), // each of a client without other grants
+      signIn: signedIn.map(({ signIn }) => signIn),
       helpers: () => [...childrenOf(server!.pid!), ...ofDatabase()],
       database: ofDatabase,
       codes: async (count, _use, areKept) => {
-        const codes: Issued[] = [];
-        while (codes.length < count) {
-          const part = Math.min(grantsOfClient, count - codes.length);
+        const most = Math.min(grantsOfClient, Math.ceil(count / people));
+        const codes: Issued[][] = [];
+        for (let left = count; left > 0; left -= most) {
           const source = areKept ? await newSource() : spent[turn++ % spent.length]!;
-          codes.push(...(await source.take(part)));
+          codes.push(await source.take(Math.min(most, left)));
         }
-        return codes;
+        return people > 1 ? inTurns(codes) : codes.flat();
       },
       stop: stopAll,
     };
@@ -141,6 +135,10 @@ export async function startSignet(
     throw error;
   }
 }
+
+/** Codes of each in turn, so that those of all people are in flight at a time. */
+const inTurns = (codes: readonly Issued[][]): Issued[] =>
+  Array.from({ length: codes[0]?.length ?? 0 }, (_, at) => codes.flatMap((of) => of[at] ?? [])).flat();
 
 export const newDataDir = () => mkdtemp(join(tmpdir(), 'signet-bench-'));
 
@@ -258,23 +256,6 @@ export async function approved(address: Address, authorize: Buffer) {
       await sleep(100);
     }
   }
-}
-
-/** @returns a cookie: of the new session, or the one by which the browser is recognized. */
-export async function signIn(
-  address: Address,
-  password: string,
-  email = user.email,
-  kept: 'identity_session' | 'device' = 'identity_session',
-): Promise<string> {
-  const answer = await fetch(`http://localhost:${address.port}/signin`, {
-    method: 'POST',
-    body: new URLSearchParams({ username: email, password }),
-    redirect: 'manual',
-  });
-  const cookie = answer.headers.getSetCookie().find((one) => one.startsWith(`signet_${kept}=`));
-  if (!cookie) throw new Error(`Signing in gave no session: ${answer.status} ${await answer.text()}`);
-  return cookie.split(';', 1)[0]!;
 }
 
 export async function registerClient(address: Address, cookie: string) {

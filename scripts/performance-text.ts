@@ -15,6 +15,9 @@ const names: Readonly<Record<string, string>> = {
   dpop_userinfo: 'userinfo with DPoP',
   pushed_request: 'pushed request',
   relative: 'its counterpart',
+  one_part: 'one part',
+  cells: 'eight cells',
+  two_servers: 'eight cells on two servers',
 };
 export const nameOf = (key: string): string => names[key] ?? key.replaceAll('_', ' ');
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { collect, freePort, stop } from '../child.ts';
 import { basicAuthorization, type Contender, type Issued, user } from '../contender.ts';
 import type { Address, Headers } from '../load.ts';
+import { signIn } from '../people.ts';
 import {
   approved,
   authorizeRequest,
@@ -16,7 +17,6 @@ import {
   runSignet,
   send,
   settings,
-  signIn,
   spawnSignet,
 } from '../signet.ts';
 

@@ -3,15 +3,19 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { layouts } from '../../bench/database.ts';
+import type { Parts } from '../../bench/parts.ts';
 import { slowFsync } from '../../bench/slow-fsync.ts';
 import { scratchFolder } from '../support/scratch.ts';
 
 const mainOfMemory = fileURLToPath(new URL('../../bench/memory.ts', import.meta.url));
 const main = fileURLToPath(new URL('../../bench/main.ts', import.meta.url));
+const mainOfLayouts = fileURLToPath(new URL('../../bench/layouts.ts', import.meta.url));
 const mainOfSize = fileURLToPath(new URL('../../bench/size/main.ts', import.meta.url));
 
 const bench = (...args: string[]) => run(main, ...args);
@@ -77,20 +81,48 @@ test('npm run bench: a number of workers that it cannot start is said, and nothi
 });
 
 test('npm run bench: what the processor was used for, with so many requests in flight', async () => {
-  const { code, stdout, stderr } = await bench('--smoke', '--json', '--only', 'refresh,userinfo', '--connections', '3');
+  const { code, stdout, stderr } = await bench(
+    ...['--smoke', '--json', '--alone', '--only', 'refresh,userinfo', '--connections', '3'],
+  );
   assert.equal(code, 0, stderr);
-  const { connections, flush_ms, processor_us, parts_us } = JSON.parse(stdout);
+  const { connections, flush_ms, processor_us, parts_us, quietest, rates } = JSON.parse(stdout);
+  assert.deepEqual(Object.keys(rates), ['signet']);
   assert.equal(connections, 3);
   assert.ok(flush_ms >= 0); // In memory it takes no time that is measured.
   if (process.platform !== 'linux') return;
   for (const kind of ['refresh', 'userinfo']) {
     const { event_loop, threads, database, generator } = parts_us.signet[kind];
+    const { rate, parts, others } = quietest.signet[kind];
+    assert.deepEqual(parts, parts_us.signet[kind], 'there is one round');
+    assert.ok(rate > 0 && others >= 0 && others <= availableParallelism(), `${rate}, ${others}`);
     assert.ok(event_loop > 0 && generator > 0 && database === 0, kind);
     assert.ok(Math.abs(event_loop + threads - processor_us.signet[kind]) <= 1, kind);
   }
-  const refused = await bench('--connections', '129');
+  for (const [option, value, sentence] of [
+    ['--connections', '129', /^--connections takes a whole number from 1 to 128\.\n/],
+    ['--window-ms', '5', /^--window-ms takes milliseconds, from 10 to 60000\.\n/],
+    ['--pause-ms', 'long', /^--pause-ms takes milliseconds, up to 60000\.\n/],
+  ] as const) {
+    const refused = await bench(option, value);
+    assert.deepEqual([refused.code, refused.stdout], [2, '']);
+    assert.match(refused.stderr, sentence);
+  }
+});
+
+test('npm run bench:layouts: every operation is right in one part, in cells of one server and of two', async () => {
+  const { code, stdout, stderr } = await run(mainOfLayouts, '--smoke', '--json');
+  assert.equal(code, 0, stderr);
+  const { parts_us, ratios } = JSON.parse(stdout);
+  assert.deepEqual([Object.keys(parts_us), Object.keys(ratios)], [[...layouts], layouts.slice(1)]);
+  if (process.platform !== 'linux') return;
+  for (const layout of layouts) {
+    for (const [operation, { event_loop, database }] of Object.entries<Parts>(parts_us[layout])) {
+      assert.ok(event_loop > 0 && database > 0, `${operation} in ${layout}`);
+    }
+  }
+  const refused = await run(mainOfLayouts, '--rounds', '0');
   assert.deepEqual([refused.code, refused.stdout], [2, '']);
-  assert.match(refused.stderr, /^--connections takes a whole number from 1 to 128\.\n/);
+  assert.match(refused.stderr, /^--rounds takes a whole number from 1\.\n/);
 });
 
 test('npm run bench: an option that it does not know is said, and nothing is measured', async () => {
