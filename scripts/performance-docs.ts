@@ -5,7 +5,9 @@
  */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Parts, usedByServer } from '../bench/parts.ts';
+import { type Layout, layouts } from '../bench/database.ts';
+import type { LayoutsResult } from '../bench/layouts.ts';
+import { type Parts, usedByServer, type Window } from '../bench/parts.ts';
 import type { ScaleResult } from '../bench/scale/answers.ts';
 import { kinds } from '../bench/scale/costs.ts';
 import { targets } from '../bench/targets.ts';
@@ -31,6 +33,10 @@ export type Bench = Measured & {
   processor_us: Record<string, Figures>;
   /** The same by who used it. */
   parts_us?: Record<string, Record<string, Parts>>;
+  /** The rounds in which other work had least of the machine. */
+  quietest?: Record<string, Record<string, Window>>;
+  /** With `--workers`: so many. */
+  processes?: number;
   /** Of the disk that the stores are on, for a flush. */
   flush_ms?: number;
   /** In flight at any moment. */
@@ -59,12 +65,16 @@ export type Size = Measured & {
 };
 /** Who uses the processor: with the bench's connections, and with two, so that each request is nearly alone. */
 export type PartsRun = Bench & Required<Pick<Bench, 'parts_us' | 'flush_ms' | 'connections'>>;
+/** What a round gave and what it took, with one process and with several. */
+export type WindowsRun = Bench & Required<Pick<Bench, 'quietest' | 'flush_ms' | 'connections' | 'processes'>>;
 export type Results = {
   bench: Bench;
   slowDisk: Bench;
   workers: Bench;
   postgres: Bench;
   parts: Readonly<Record<'sqlite' | 'sqlite_few' | 'postgres' | 'postgres_few', PartsRun>>;
+  windows: Readonly<Record<'sqlite' | 'postgres', WindowsRun>>;
+  layouts: LayoutsResult;
   size: Size;
   /** What `npm run simulate -- --scale --json` made of these. */
   scale: ScaleResult;
@@ -268,6 +278,25 @@ function partsTable({ parts }: Results): string {
   return markdownTable(['processor time', 'event loop', 'other threads', 'PostgreSQL', `with ${few} in flight`], rows);
 }
 
+/** Signet and PostgreSQL together, of a store that lies in several ways. */
+function layoutsTable({ layouts: { parts_us, ratios } }: Results): string {
+  const together = (layout: Layout, kind: string) => whole(usedByServer(parts_us[layout][kind as 'refresh']));
+  return markdownTable(
+    [
+      'processor µs',
+      ...layouts.map((layout) => nameOf(layout)),
+      'cells beside one part',
+      'two servers beside one part',
+    ],
+    Object.keys(parts_us.one_part).map((kind) => [
+      nameOf(kind),
+      ...layouts.map((layout) => together(layout, kind)),
+      `${decimal(ratios.cells[kind as 'refresh'])} ×`,
+      `${decimal(ratios.two_servers[kind as 'refresh'])} ×`,
+    ]),
+  );
+}
+
 const measuredOn = ({ date, machine, command }: Measured): string =>
   `Measured on ${date}, on ${machine}, by\n\n${code(command)}`;
 
@@ -384,6 +413,18 @@ ${code(
     .join('\n'),
 )}
 
+## In cells, and on two servers
+
+How much processor time an answer takes of Signet and its PostgreSQL together when the store is in one part, in
+[eight cells](cells.md) of one server, and in eight cells of which two servers have four each. The requests of ${results.layouts.people} people come in turn,
+${results.layouts.connections} in flight. What many ask of a cell becomes one statement, so eight cells have more statements with less in each. The three take turns within
+each of ${results.layouts.rounds} rounds; the figures are those of the middle round, the ratios the middle ones of the rounds. The machine had other work, which
+makes each request dearer, so the ratios are what to read.
+
+${layoutsTable(results)}
+
+${measuredOn(results.layouts)}
+
 ## A slower disk
 
 Disks of cloud machines take a few milliseconds for a flush. Here each flush of a second Signet takes ${slowDisk.fsync_ms} ms more than
@@ -447,8 +488,9 @@ ${measuredOn(size)}
 ## Measure again
 
 Replace \`performance/bench.json\`, \`performance/bench-postgres.json\`, \`performance/bench-slow-disk.json\`, \`performance/bench-workers.json\`, \`performance/parts.json\`, \`performance/parts-few.json\`,
-\`performance/parts-postgres.json\`, \`performance/parts-postgres-few.json\` and \`performance/size.json\` by what the commands above
-write to standard output, on a machine without other work, and then \`performance/scale.json\` by what \`npm run simulate -- --scale --json\`
+\`performance/parts-postgres.json\`, \`performance/parts-postgres-few.json\`, \`performance/layouts.json\` and \`performance/size.json\` by what the commands above
+write to standard output, on a machine without other work, as well as \`performance/windows.json\` and
+\`performance/windows-postgres.json\`, whose commands [scaling.md](scaling.md#the-model) has, and then \`performance/scale.json\` by what \`npm run simulate -- --scale --json\`
 writes, which [scaling.md](scaling.md) takes its tables from. Then this draws the page and its charts, and a test checks that
 they are what it draws:
 
@@ -490,6 +532,8 @@ export const readMeasured = (): Omit<Results, 'scale'> => ({
     postgres: read('parts-postgres.json'),
     postgres_few: read('parts-postgres-few.json'),
   },
+  windows: { sqlite: read('windows.json'), postgres: read('windows-postgres.json') },
+  layouts: read('layouts.json'),
   size: read('size.json'),
 });
 export const readResults = (): Results => ({ ...readMeasured(), scale: read('scale.json') });

@@ -104,9 +104,16 @@ function assumptions(measured: Results): string {
   ].join('\n');
 }
 
+/** Where and how the rounds were measured that the model is held to. */
+function windows({ windows: { sqlite, postgres } }: Results): string {
+  const commands = [sqlite.command, postgres.command].join('\n');
+  return `Measured on ${sqlite.date}, on ${sqlite.machine}, by\n\n\`\`\`sh\n${commands}\n\`\`\``;
+}
+
 /** The parts of docs/scaling.md between their marks, by the names of these. */
 export const scalingFigures = (measured: Results): Readonly<Record<string, string>> => ({
   ...scaleTables(measured.scale),
+  windows: windows(measured),
   costs: costs(measured),
   assumptions: assumptions(measured),
   disk: disk(measured.size),

@@ -170,8 +170,8 @@ export type ScaleResult = {
 
 /** A digest of the figures that the model is made from. */
 export function inputsOf(measured: Measured): string {
-  const { bench, postgres, slowDisk, workers, parts } = measured;
-  return createHash('sha256').update(JSON.stringify({ bench, postgres, slowDisk, workers, parts })).digest('hex');
+  const { bench, postgres, slowDisk, parts, windows } = measured;
+  return createHash('sha256').update(JSON.stringify({ bench, postgres, slowDisk, parts, windows })).digest('hex');
 }
 
 export const scale = (

@@ -25,7 +25,7 @@ export class Machine {
 
   /** @param hasSlept for which it is paid back no more than a slice. */
   isReady(thread: Thread, hasSlept: boolean): void {
-    if (hasSlept) thread.shareMs = Math.max(thread.shareMs, this.#shareMs - sliceMs);
+    if (hasSlept && !thread.isFirst) thread.shareMs = Math.max(thread.shareMs, this.#shareMs - sliceMs);
     this.#ready.push(thread);
     this.#dispatch();
   }
@@ -63,13 +63,17 @@ export class Machine {
 export class Thread {
   busyMs = 0;
   /** What it has had, or would have if it had not slept. */
-  shareMs = 0;
+  shareMs: number;
+  readonly isFirst: boolean;
   readonly #machine: Machine;
   readonly #jobs = new Queue<Job>();
   #current: Job | undefined;
 
-  constructor(machine: Machine) {
+  /** @param isFirst it goes before all others. */
+  constructor(machine: Machine, isFirst = false) {
     this.#machine = machine;
+    this.isFirst = isFirst;
+    this.shareMs = isFirst ? Number.NEGATIVE_INFINITY : 0;
   }
 
   /** Jobs that wait or run. */
@@ -102,5 +106,19 @@ export class Thread {
       if (this.#current) this.#machine.isReady(this, false);
       job.done();
     } else this.#machine.isReady(this, false);
+  }
+}
+
+/** Work of others, which has had so many processors of the machine: what it has, nobody takes from it. */
+export function keepBusy(agenda: Agenda, machine: Machine, processors: number): void {
+  const part = Math.min(1, processors / machine.cores);
+  if (part === 0) return;
+  for (let core = 0; core < machine.cores; core += 1) {
+    const thread = new Thread(machine, true);
+    const again = () => {
+      thread.run(sliceMs, () => undefined);
+      agenda.after(sliceMs / part, again);
+    };
+    agenda.after((sliceMs * core) / part / machine.cores, again);
   }
 }

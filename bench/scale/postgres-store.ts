@@ -41,7 +41,13 @@ export class Primary {
 const combined: readonly Kind[] = ['code_exchange', 'refresh', 'userinfo', 'introspect'];
 
 type Use = keyof typeof laneSizes;
-type Statement = { readonly ms: number; readonly use: Use; readonly done: (outcome: Outcome) => void };
+type Statement = {
+  readonly ms: number;
+  /** More, when the process at the end of the connection sleeps. */
+  readonly wakeMs: number;
+  readonly use: Use;
+  readonly done: (outcome: Outcome) => void;
+};
 
 /** One pipelined connection, and the process of PostgreSQL at its end, which waits for each commit. */
 class Lane {
@@ -73,11 +79,11 @@ class Lane {
     };
     agenda.after(networkMs, () => {
       this.#queue.push({ ...statement, done });
-      if (!this.#isWorking) this.#next();
+      if (!this.#isWorking) this.#next(false);
     });
   }
 
-  #next(): void {
+  #next(isAwake: boolean): void {
     const statement = this.#queue.shift();
     this.#isWorking = statement !== undefined;
     if (!statement) return;
@@ -86,14 +92,15 @@ class Lane {
     const reply = () => {
       if (statement.use === 'changes') this.#primary.changeMs += agenda.now - since;
       agenda.after(networkMs, () => statement.done('answered'));
-      this.#next();
+      this.#next(true);
     };
-    this.#backend.run(statement.ms, () => {
+    const ended = () => {
       this.#primary.statements += 1;
       if (statement.use === 'reads') return reply();
       this.#primary.commits += 1;
       log.commit(reply);
-    });
+    };
+    this.#backend.run(statement.ms, ended, isAwake ? 0 : statement.wakeMs);
   }
 }
 
@@ -243,11 +250,18 @@ export class PostgresStore implements Store {
     });
   }
 
-  /** @param part of what the request costs the database. */
+  /**
+   * A combined statement takes what was measured of one request alone, and of as many as fit in it. One that is never combined takes what
+   * was measured among many, and more when it wakes the server.
+   * @param part of what the request costs the database.
+   */
   #send(use: Use, kind: Kind, units: number, part: number, done: (outcome: Outcome) => void): void {
     const { database, databaseAlone } = this.#costs[kind];
     this.#primary.units += units;
-    const ms = part * (databaseAlone + (units - 1) * database);
-    this.#lanes[use].send({ ms, use, done });
+    const isCombined = this.#combiners[kind] !== undefined;
+    const oneMore = Math.max(0, mostUnits * database - databaseAlone) / (mostUnits - 1);
+    const ms = isCombined ? databaseAlone + (units - 1) * oneMore : database;
+    const wakeMs = isCombined ? 0 : databaseAlone - database;
+    this.#lanes[use].send({ ms: part * ms, wakeMs: part * wakeMs, use, done });
   }
 }

@@ -66,8 +66,11 @@ export class Server {
     const { thread } = this.#costs[kind];
     const isPassword = kind === 'sign_in';
     if (step === 'hash') this.hashes.run(thread, done);
-    else if (step === 'read') this.store.read({ kind, done });
-    else {
+    else if (step === 'read') {
+      // Where nothing is signed, other threads collect garbage, and nobody waits for it.
+      if (!steps[kind].includes('change')) this.#signer.run(thread, () => undefined);
+      this.store.read({ kind, done });
+    } else {
       const prepare = (ready: () => void) => (isPassword ? ready() : this.#signer.run(thread, ready));
       this.store.change({ kind, prepare, done });
     }

@@ -35,18 +35,25 @@ const faultNames: Readonly<Record<Fault['what'], string>> = {
 function calibrationTable({ calibration }: ScaleResult): string {
   const reasons = [...new Set(calibration.flatMap(({ notClaimed }) => notClaimed ?? []))];
   const table = markdownTable(
-    ['answers per second', 'measured', 'by the model', 'ratio', `${percent(tolerance)} claimed`],
-    calibration.map(({ name, measured, modelled, notClaimed }) => [
+    [
+      'answers per second',
+      'processors of others',
+      'measured',
+      'by the model',
+      'ratio',
+      `${percent(tolerance)} claimed`,
+    ],
+    calibration.map(({ name, others, measured, modelled, notClaimed }) => [
       name,
+      others.toFixed(2),
       whole(measured),
       whole(modelled),
       (modelled / measured).toFixed(2),
       notClaimed === undefined ? 'yes' : `no: ${reasons.indexOf(notClaimed) + 1}`,
     ]),
   );
-  return [table, '', ...reasons.map((reason, at) => `${at + 1}. ${reason[0]!.toUpperCase()}${reason.slice(1)}.`)].join(
-    '\n',
-  );
+  const notes = reasons.map((reason, at) => `${at + 1}. ${reason[0]!.toUpperCase()}${reason.slice(1)}.`);
+  return [table, ...(notes.length > 0 ? ['', ...notes] : [])].join('\n');
 }
 
 function machinesTable({ answers, options }: ScaleResult): string {

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Agenda } from '../../bench/scale/agenda.ts';
 import { answer, defaults, inputsOf, type ScaleResult, scale, sizes } from '../../bench/scale/answers.ts';
-import { calibrate, isWithin } from '../../bench/scale/calibration.ts';
+import { calibrate, closedLoop, isWithin } from '../../bench/scale/calibration.ts';
 import { Cluster, type Layout } from '../../bench/scale/cluster.ts';
 import { costsOf } from '../../bench/scale/costs.ts';
 import { Log } from '../../bench/scale/log.ts';
-import { Machine, Thread } from '../../bench/scale/machine.ts';
+import { keepBusy, Machine, Thread } from '../../bench/scale/machine.ts';
 import { people, profile } from '../../bench/scale/people.ts';
 import { readMeasured, readResults } from '../../scripts/performance-docs.ts';
 import { maxConcurrent, mostWaiting } from '../../src/authentication/credentials/password-hash.ts';
@@ -21,7 +21,10 @@ const run = (...args: string[]) => spawnSync(process.execPath, [main, ...args], 
 test('the model says what the bench has measured, to within 15 % of each scenario that it claims', () => {
   const all = calibrate(measured);
   const claimed = all.filter(({ notClaimed }) => notClaimed === undefined);
-  assert.ok(claimed.length >= 6, 'it claims those of one process on SQLite');
+  for (const engine of ['SQLite', 'PostgreSQL']) {
+    const of = claimed.filter(({ name }) => name.includes(engine));
+    assert.ok(of.length >= 6, `it claims those of one process on ${engine}`);
+  }
   for (const { name, modelled, measured } of claimed) {
     assert.ok(Math.abs(modelled / measured - 1) <= 0.15, `${name}: ${modelled} in place of ${measured}`);
   }
@@ -30,11 +33,11 @@ test('the model says what the bench has measured, to within 15 % of each scenari
 
 test('a scenario that was measured to be faster than its processor time allows is outside of what the model claims', () => {
   const faster = structuredClone(measured);
-  faster.bench.rates.signet!.refresh! *= 1.3;
+  faster.windows.postgres.quietest.signet!.refresh!.rate *= 1.4;
   const missed = calibrate(faster).filter((one) => one.notClaimed === undefined && !isWithin(one));
   assert.deepEqual(
     missed.map(({ name }) => name),
-    ['refresh on SQLite', 'refresh on SQLite and a slow disk'],
+    ['refresh on PostgreSQL'],
   );
 });
 
@@ -95,6 +98,36 @@ test('threads share processors evenly, and none has more than one', () => {
   only.run(500, () => {});
   agenda.run(3_400);
   assert.ok(only.busyMs <= 400 && alone.busyMs === only.busyMs);
+});
+
+test('what other work has of the processors is left to it, and nothing else', () => {
+  const agenda = new Agenda();
+  const machine = new Machine(agenda, 2);
+  keepBusy(agenda, machine, 1.5);
+  const threads = [0.05, 0.4, 7].map((jobMs) => {
+    const thread = new Thread(machine);
+    const again = () => thread.run(jobMs, again);
+    again();
+    return thread;
+  });
+  agenda.run(3_000);
+  const left = threads.reduce((sum, { busyMs }) => sum + busyMs, 0);
+  assert.ok(Math.abs(left - 1_500) < 30, `${left} of 1500 ms`);
+  const idle = new Machine(agenda, 2);
+  keepBusy(agenda, idle, 0);
+  agenda.run(6_000);
+  assert.equal(idle.busyMs, 0);
+});
+
+test('with half of the processors left, the model promises half of the answers', () => {
+  const quiet = structuredClone(measured);
+  const window = quiet.windows.postgres.quietest.signet!.userinfo!;
+  const rateWith = (others: number) => {
+    window.others = others;
+    return closedLoop(quiet, { engine: 'postgres', kind: 'userinfo' });
+  };
+  const [less, more] = [rateWith(1.5), rateWith(1)];
+  assert.ok(Math.abs(less / more - 0.5) < 0.08, `${less} of ${more}`);
 });
 
 test('commits that come during a flush share the next one, and each waits for the standby', () => {
