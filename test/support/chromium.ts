@@ -92,10 +92,10 @@ async function injectAxe(page: Page): Promise<void> {
 const rulesOfWholePages = ['landmark-one-main', 'region'];
 
 /**
- * Of documents that are set into one page one after the other, which keeps what is loaded into it: all rules in the light scheme,
- * those that a scheme can break in the dark one, and at each width how many pixels wider than the window the document is.
+ * What axe-core finds in documents that are set into one page one after the other, which keeps what is loaded into it: by all rules in the
+ * light scheme, and by those that a scheme can break in the dark one.
  */
-export async function faultsOf(page: Page, markup: string, widths: readonly number[]): Promise<string[]> {
+export async function faultsOf(page: Page, markup: string): Promise<string[]> {
   const faults: string[] = [];
   await page.setContent(markup, { waitUntil: 'commit' });
   if (!(await page.evaluate("typeof axe === 'object'"))) await page.evaluate(axeSource);
@@ -106,11 +106,6 @@ export async function faultsOf(page: Page, markup: string, widths: readonly numb
     await page.emulateMedia({ colorScheme });
     const { violations } = await page.evaluate(runAxe, rules);
     faults.push(...violations.map((one) => `${colorScheme} ${describe(one)}`));
-  }
-  for (const width of widths) {
-    await page.setViewportSize({ width, height: 800 });
-    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-    if (overflow > 0) faults.push(`- is ${overflow} px wider than ${width} px`);
   }
   return faults;
 }

@@ -48,7 +48,7 @@ function stylesFor({ locale }: HtmlMail, { light }: MailBrand) {
     buttonLink: `margin:0 0 20px;color:${soft};font-size:13px;line-height:20px`,
     link: `color:${button};text-decoration:underline;word-break:break-word;overflow-wrap:anywhere`,
     facts: `margin:8px 0 0;border:0 solid ${line};border-top-width:1px;font-size:14px;line-height:20px;text-align:${start}`,
-    factName: `padding:12px 0 0;padding-${end}:16px;color:${soft};font-weight:400;width:30%;text-align:${start}`,
+    factName: `padding:12px 0 0;padding-${end}:16px;color:${soft};font-weight:400;width:1%;white-space:nowrap;text-align:${start}`,
     fact: 'padding:12px 0 0;word-break:break-word',
     end: `padding:16px 8px 0;color:${soft};font-size:13px;line-height:20px;${breaks}`,
     endParagraph: 'margin:0 0 8px',
