@@ -50,6 +50,7 @@ export function exampleMail(
   const values = {
     address: '203.0.113.7',
     app: 'Field Notes',
+    code: '482917',
     count: 2,
     days: 7,
     device: 'Firefox, Linux',
