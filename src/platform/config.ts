@@ -91,7 +91,8 @@ export type Config = {
 };
 
 /** `#rrggbb`: of a button, and of the text on it. */
-type ButtonColours = { readonly button: string; readonly ink: string };
+/** Of a button, its text and its edge, and of links. */
+type ButtonColours = { readonly button: string; readonly ink: string; readonly edge: string; readonly link: string };
 
 export type Brand = {
   /** By which people know the service. */

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import type { Brand, Config } from '../config.ts';
-import { buttonOn } from '../pages/colours.ts';
+import { accentOn, backgrounds, buttonOn } from '../pages/colours.ts';
 
-/** Colours as `#rrggbb`: behind the card, of the card, of text, of text beside, of lines, of the button and of what stands on it. */
-export type MailColours = Readonly<Record<'paper' | 'card' | 'text' | 'soft' | 'line' | 'button' | 'ink', string>>;
+/** Colours as `#rrggbb`: behind the card, of the card, of text, of text beside, of lines; of the button, its text and its edge, and of links. */
+export type MailColours = Readonly<
+  Record<'paper' | 'card' | 'text' | 'soft' | 'line' | 'button' | 'ink' | 'edge' | 'link', string>
+>;
 
 /** What a mail shows of who sends it. */
 export type MailBrand = {
@@ -20,9 +22,12 @@ export const logoId = 'logo';
 /** Bytes. A larger logo would be most of every mail. */
 const maxLogo = 64 * 1024;
 
+const { light: onLight, dark: onDark } = backgrounds;
+
 const ofSettings = ({ accent, logo }: Brand) => ({
-  light: buttonOn(accent, 'light'),
-  dark: buttonOn(accent, 'dark'),
+  // The backgrounds on which a link is hardest to read: the light paper, and a dark card.
+  light: { ...buttonOn(accent, 'light'), link: accentOn(accent, onLight.page).accent },
+  dark: { ...buttonOn(accent, 'dark'), link: accentOn(accent, onDark.card).accent },
   logo: logo?.endsWith('.png') ? readFileSync(logo) : undefined,
 });
 
@@ -32,22 +37,26 @@ function read(brand: Brand): MailBrand {
   return {
     name,
     light: {
-      paper: '#f6f5f1',
-      card: '#ffffff',
+      paper: onLight.page,
+      card: onLight.card,
       text: '#1d2320',
       soft: '#5b645f',
       line: '#dedcd4',
       button: light.button,
       ink: light.ink,
+      edge: light.edge,
+      link: light.link,
     },
     dark: {
-      paper: '#151816',
-      card: '#1e2220',
+      paper: onDark.page,
+      card: onDark.card,
       text: '#eceeec',
       soft: '#a9b1ac',
       line: '#363c39',
       button: dark.button,
       ink: dark.ink,
+      edge: dark.edge,
+      link: dark.link,
     },
     logo: image && image.length <= maxLogo ? image : undefined,
   };

@@ -25,7 +25,7 @@ export type HtmlMail = {
 
 /** Rounded and unbroken where a program can; the rest is plain. */
 function stylesFor({ locale }: HtmlMail, { light }: MailBrand) {
-  const { paper, card, text, soft, line, button, ink } = light;
+  const { paper, card, text, soft, line, button, ink, edge, link } = light;
   const [start, end] = directionOf(locale) === 'rtl' ? ['right', 'left'] : ['left', 'right'];
   const fonts = "system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans',sans-serif";
   const breaks = 'overflow-wrap:break-word;word-break:break-word';
@@ -43,10 +43,10 @@ function stylesFor({ locale }: HtmlMail, { light }: MailBrand) {
     quote: `margin:0 0 16px;padding:4px 16px;border:0 solid ${line};border-${start}-width:4px`,
     code: `margin:0 0 16px;padding:12px 16px;border:1px solid ${line};border-radius:8px;text-align:center;font:28px/36px ui-monospace,Menlo,Consolas,monospace;letter-spacing:4px`,
     buttonTable: 'margin:4px 0 16px',
-    buttonCell: `background:${button};border-radius:8px;mso-padding-alt:12px 24px`,
+    buttonCell: `background:${button};border:1px solid ${edge};border-radius:8px;mso-padding-alt:12px 24px`,
     button: `display:inline-block;padding:12px 24px;background:${button};border-radius:8px;color:${ink};font-weight:600;text-decoration:none`,
     buttonLink: `margin:0 0 20px;color:${soft};font-size:13px;line-height:20px`,
-    link: `color:${button};text-decoration:underline;word-break:break-word;overflow-wrap:anywhere`,
+    link: `color:${link};text-decoration:underline;word-break:break-word;overflow-wrap:anywhere`,
     facts: `margin:8px 0 0;border:0 solid ${line};border-top-width:1px;font-size:14px;line-height:20px;text-align:${start}`,
     factName: `padding:12px 0 0;padding-${end}:16px;color:${soft};font-weight:400;width:1%;white-space:nowrap;text-align:${start}`,
     fact: 'padding:12px 0 0;word-break:break-word',
@@ -103,15 +103,15 @@ ${footer.length > 0 && html`<tr><td class="soft" style="${style.end}">${footer.m
 
 /** A style in an element is overruled by one that is `!important`. */
 function darkRules({ dark }: MailBrand, scheme: Scheme | undefined): string {
-  const { paper, card, text, soft, line, button, ink } = dark;
+  const { paper, card, text, soft, line, button, ink, edge, link } = dark;
   const rules = [
     `.paper{background:${paper}!important}`,
     `.card{background:${card}!important;border-color:${line}!important}`,
     `.text,.card{color:${text}!important}`,
     `.soft{color:${soft}!important}`,
     `.line{border-color:${line}!important}`,
-    `.button{background:${button}!important;color:${ink}!important}`,
-    `.link{color:${button}!important}`,
+    `.button{background:${button}!important;border-color:${edge}!important;color:${ink}!important}`,
+    `.link{color:${link}!important}`,
   ].join('');
   if (scheme === undefined) return `@media (prefers-color-scheme:dark){${rules}}`;
   return scheme === 'dark' ? rules : '';

@@ -140,8 +140,8 @@ export async function openBranding(
         name: brand.name,
         accent: brand.button,
         inMails: {
-          light: buttonOf(brand, 'light'),
-          dark: buttonOf(brand, 'dark'),
+          light: { ...buttonOf(brand, 'light'), link: linkOn(brand, 'light').accent },
+          dark: { ...buttonOf(brand, 'dark'), link: linkOn(brand, 'dark').accent },
           logo: logo.type === 'image/png' ? (fixed.get(logo.path) ?? assets.get(logo.path))?.content : undefined,
           words: (locale) => wordsAt(brand, 'mail_footer', locale)?.text,
         },
