@@ -201,7 +201,7 @@ const npmCommands: Record<string, (t: TestContext, given: Given) => Promise<void
 async function runNpm(t: TestContext, command: string, given: Given): Promise<void> {
   const run = npmCommands[command];
   if (run) return run(t, given);
-  if (/^npm run (?:bench(?::size|:memory|:move)?|torture|simulate|mutate)(?: --|$)/.test(command))
+  if (/^npm run (?:bench(?::size|:memory|:move|:layouts)?|torture|simulate|mutate)(?: --|$)/.test(command))
     return takesOptions(command);
   assert.ok(command.startsWith('npm run test:one -- '), `no test runs: ${command}`);
   const [file = '', name] = words(command).slice(4);
@@ -391,7 +391,16 @@ test('every command that a document prints works as it is printed', async (t) =>
     });
   }
 
-  const ofOthers = ['bench', 'prebench', 'bench:size', 'prebench:size', 'prebench:memory', 'prebench:move', 'test:one']; // npm runs `pre…` before each
+  const ofOthers = [
+    'bench',
+    'prebench',
+    'bench:size',
+    'prebench:size',
+    'prebench:memory',
+    'prebench:move',
+    'prebench:layouts',
+    'test:one',
+  ]; // npm runs `pre…` before each
   for (const name of Object.keys(scripts).filter((name) => !ofOthers.includes(name))) {
     const command = ['start', 'test'].includes(name) ? `npm ${name}` : `npm run ${name}`;
     if ([...lines, ...mentions].some((printed) => printed.command === command)) continue;
