@@ -59,7 +59,9 @@ export type ClaimRefused = { ok: false; failed: 'claim'; claim?: Claim };
 
 /** Whether another user has one of some claims; not, if the act was given up. */
 export const isTakenClaim = (done: { ok: boolean; claim?: unknown } | { ok: false }, among?: Claimed): boolean =>
-  'claim' in done && done.claim !== undefined && (among?.taken?.includes(done.claim as Claim) ?? true);
+  'claim' in done &&
+  done.claim !== undefined &&
+  (among === undefined || (among.taken ?? []).includes(done.claim as Claim));
 
 type One = { claim: Claim; row: ClaimOfAct; hasTicket: boolean };
 type Act = { act: string; taken: readonly One[]; givenUp: readonly One[] };
