@@ -596,7 +596,7 @@ export const mutants: readonly Mutant[] = [
     name: 'grants-outlive-the-sign-out',
     breaks: 'RT-06',
     file: 'src/authentication/sessions/sessions.ts',
-    text: "...grants.revokeOfSession({ user_id, session_id }, 'sign_out', at),",
+    text: '...grants.revokeOfSession({ user_id, session_id }, reason, at),',
     instead: '',
     tests: [{ file: 'test/oauth/refresh.test.ts', names: ['a refresh token (sqlite)'] }],
   },

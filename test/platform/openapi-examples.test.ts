@@ -336,6 +336,7 @@ const calls: Record<string, Prepare> = {
   'get /v1/admin/users': () => ({}),
   'post /v1/admin/users/invite': () => ({}),
   'get /v1/admin/invitations': () => ({}),
+  'get /v1/admin/refused-addresses': () => ({}),
   'post /v1/admin/invitations/revoke': async ({ admin }) => {
     const email = 'invited@example.test';
     await admin.browser.postJson('/v1/admin/users/invite', { email, reason: 'New.' });
