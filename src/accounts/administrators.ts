@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '../audit/audit.ts';
 import type { Claim, ClaimKind, ClaimRefused, Ticket } from '../platform/claims.ts';
 import { now } from '../platform/clock.ts';
@@ -131,18 +133,32 @@ export async function leavingAnother<Done extends { ok: boolean; failed?: unknow
     if (isOrdered || db.parts.length === 1) return inThisPart;
     return { lock: [], require: { anotherAdministrator: sql`not ${hasRole(user_id, 'admin')}` } };
   };
-  const done = await claims.holding(user_id, { taken, givenUp }, async (claim) => {
-    const guard = await inOwnPart();
-    const { anotherAdministrator } = guard.require;
-    // What a refused one has given stays. In one part it ends with the change.
-    const isRefused =
-      db.parts.length > 1 && anotherAdministrator && !(await db.of(user_id).holds(anotherAdministrator));
-    if (!isRefused) await endLinksGivenElsewhere(db, user_id);
-    return change({ ...guard, claim });
-  });
+  const attempt = () =>
+    claims.holding(user_id, { taken, givenUp }, async (claim) => {
+      const guard = await inOwnPart();
+      const { anotherAdministrator } = guard.require;
+      // What a refused one has given stays. In one part it ends with the change.
+      const isRefused =
+        db.parts.length > 1 && anotherAdministrator && !(await db.of(user_id).holds(anotherAdministrator));
+      if (!isRefused) await endLinksGivenElsewhere(db, user_id);
+      return change({ ...guard, claim });
+    });
+  let done = await attempt();
+  // Another act about the same user has taken its place, as by a second click: it finds what that one has done.
+  for (let attempts = 1; wasOvertaken(done) && attempts < mostAttempts; attempts += 1) {
+    await sleep(randomInt(longestPauseMs) * attempts);
+    done = await attempt();
+  }
   if (!done.ok && 'failed' in done && done.failed === 'claim') throw unavailable();
   return done as Exclude<Done | ClaimRefused, { failed: 'claim' }>;
 }
+
+/** How often an act is tried that others about the same user overtake, and the pause in between, which makes one of them the first. */
+const mostAttempts = 10;
+const longestPauseMs = 50;
+
+const wasOvertaken = (done: { ok: boolean; failed?: unknown; claim?: unknown }): boolean =>
+  !done.ok && done.failed === 'claim' && done.claim === undefined;
 
 export const lastAdministrator = () =>
   refusal('invalid_state', { key: 'users.last_administrator' }, { details: { current_status: 'last_administrator' } });
