@@ -271,7 +271,7 @@ testSignet(
       }
       assert.deepEqual([seen.length, new Set(seen).size], [expected, expected], query);
     }
-    assert.match((await root.browser.get('/admin/clients?state=approved')).text, / \(100\+\)</);
+    assert.match((await root.browser.get('/admin/clients?state=approved')).text, / \(1,000\+\)</);
     stop();
     assert.ok(plans.length > 50);
     for (const plan of plans)

@@ -6,6 +6,7 @@ import { StoreUnavailable } from '../../src/platform/db/db.ts';
 import { countWrongPassword } from '../support/failure-counters.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
+import { secretCookies } from '../support/secret-cookies.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
@@ -94,7 +95,7 @@ testSignet(
       tokens.access_token,
       tokens.refresh_token,
       client.client_secret,
-      ...user.browser.cookies.values(),
+      ...secretCookies(user.browser).map(([, value]) => value),
       'secret of the shop',
       'cus_of_the_shop',
       admin.email,

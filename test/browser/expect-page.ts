@@ -13,7 +13,7 @@ const messages = (locale: string): Record<string, string> =>
 const english = messages('en');
 const translations: readonly Locale[] = locales.filter((locale) => locale !== 'en');
 
-const consoles = /^\/(?:admin|developer|reference)(?:[/?]|$)/;
+const consoles = /^\/(?:admin|developer|reference|docs)(?:[/?]|$)/;
 let pagesForPeople = 0;
 
 const { TEST_LANGUAGES: wanted } = process.env;

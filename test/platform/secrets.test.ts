@@ -16,15 +16,12 @@ import {
   tokensOf,
   verifier,
 } from '../support/relying-party.ts';
+import { secretCookies } from '../support/secret-cookies.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
 import { openCollector, tracerTo } from '../support/trace-collector.ts';
 
 type Journey = { user: TestUser; client: RegisteredClient; live: Tokens; secrets: Map<string, string> };
-
-/** One says which way was used last, which is no secret. */
-const secretCookies = ({ cookies }: TestUser['browser']) =>
-  [...cookies].filter(([name]) => !name.endsWith('_last_way'));
 
 /** Everything that a deployment does with secrets, right and wrong. `secrets` maps each one to what it is. */
 async function journey(signet: Signet): Promise<Journey> {

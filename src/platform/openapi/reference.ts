@@ -77,9 +77,9 @@ export async function openApiRoutes(app: FastifyInstance, deps: ViewDeps, descri
     });
   }
   // Where the guides for developers were.
-  app.get('/reference/guides/*', async (request, reply) =>
-    reply.redirect(request.url.replace('/reference/guides', guidesPath), 301),
-  );
+  for (const path of ['/reference/guides/:folder', '/reference/guides/:folder/:page']) {
+    app.get(path, async (request, reply) => reply.redirect(request.url.replace('/reference/guides', guidesPath), 301));
+  }
 }
 
 /** Guides, and the same document that programs read, as pages: here every operation. */
