@@ -99,6 +99,11 @@ async function pagedLists(signet: Signet, admin: TestUser): Promise<PagedList[]>
     `'grp_' || i, 'Group ' || i, 'group ' || i, 'evt_g', 1, 1`,
   );
   await insert('group_members (group_id, user_id, added_at)', `'grp_1', 'usr_' || i, i / 3`);
+  await insert(
+    'refused_addresses (address_hash, email, answer, first_at, last_at, count)',
+    `'refused_' || i, i || '@refused.test', '550 no such user', $1 - i, $1 - i / 3, 1`,
+    [at],
+  );
   const ofUser = `/admin/users/${user.user_id}`;
   const ofClient = `/admin/clients/${client.client_id}`;
   const clients = { source: 'src/admin/clients/list-page.ts', entry: /<a href="\/admin\/clients\/(cl_[\w-]+)">/g };
@@ -108,6 +113,7 @@ async function pagedLists(signet: Signet, admin: TestUser): Promise<PagedList[]>
     { ...users, path: '/admin/users?filter=no_second_factor' },
     { ...users, path: '/admin/users?q=e.test' },
     { source: 'src/admin/users/account-pages.ts', path: '/admin/users/invite', entry: /<bdi>(\d+)(?:<wbr>)?@invited/g },
+    { source: 'src/admin/mails/refused-page.ts', path: '/admin/users/refused-addresses', entry: /q=(\d+)%40refused/g },
     { source: 'src/admin/users/access-pages.ts', path: `${ofUser}/grants`, entry: /<h2 id="(gr_[\w-]+)"/g },
     {
       source: 'src/admin/users/entitlement-history.ts',

@@ -221,14 +221,14 @@ test('a service credential and a webhook: each secret is shown once, and gone wi
     .getByRole('link', { name: message('admin.tab.services') })
     .first()
     .click();
-  await page.getByLabel(message('admin.services.name')).fill('Billing');
+  await page.getByLabel(message('admin.services.name'), { exact: true }).fill('Billing');
   await page.getByLabel('entitlements:write').check();
   await page.getByRole('button', { name: message('admin.services.create.submit') }).click();
   await page
     .getByRole('alert')
     .filter({ hasText: sentence('problem.service.no_product') })
     .waitFor();
-  assert.equal(await page.getByLabel(message('admin.services.name')).inputValue(), 'Billing');
+  assert.equal(await page.getByLabel(message('admin.services.name'), { exact: true }).inputValue(), 'Billing');
   await page.getByRole('textbox', { name: message('admin.services.products') }).fill('editor');
   await page.getByRole('button', { name: message('admin.services.create.submit') }).click();
   assert.match(await textOf(page), /ss_[\w-]{43}/);

@@ -16,7 +16,7 @@ import { unauthenticatedPage } from './unauthenticated-page.ts';
 
 const path = '/admin/audit';
 /** With the details of each event, a page of them weighs less than 60 KB. */
-const eventsPerPage = 16;
+const eventsPerPage = 15;
 const unauthenticatedPerPage = 25;
 const types = { jsonl: 'application/jsonl; charset=utf-8', csv: csvType } as const;
 
