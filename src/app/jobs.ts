@@ -2,6 +2,7 @@ import { completeMissingTerms, rewriteEmailKeys } from '../accounts/users.ts';
 import { reportFailingWebhooks } from '../admin/webhooks/report-failures.ts';
 import { finishAttributeDeletions } from '../attributes/manage-attributes.ts';
 import { AuditLogTampered } from '../audit/chain.ts';
+import { countFactors } from '../authentication/statements.ts';
 import { completeMissingClientTerms } from '../clients/find-clients.ts';
 import { deleteUnreviewed } from '../clients/from-outside/delete-unreviewed.ts';
 import { remindReviewers } from '../clients/review-mails.ts';
@@ -22,6 +23,7 @@ import { retriedMails } from '../platform/mail/sender.ts';
 import { pace } from '../platform/pace.ts';
 import { dangerousSkewSeconds } from '../platform/processes.ts';
 import { finishAccountDeletions } from '../self-service/delete-account/delete-account.ts';
+import { sumClients } from '../statistics/busiest-clients.ts';
 import { countAuditEvents, countRefusedSignIns } from '../statistics/count-events.ts';
 import {
   activeKeptSeconds,
@@ -29,6 +31,7 @@ import {
   purgeActiveUsers,
   purgeDailyCounts,
 } from '../statistics/daily-counts.ts';
+import { keepFactorShares } from '../statistics/factor-shares.ts';
 import { finishWebhookDeletions } from '../webhooks/manage-webhook.ts';
 import { deliveryKinds } from './deliveries.ts';
 
@@ -180,6 +183,8 @@ const longJobs = {
   ),
   'count audit events': inEachPart(countAuditEvents),
   'count refused sign-ins': inEachPart(countRefusedSignIns),
+  'count second factors': inEachPart((deps, signal) => keepFactorShares(deps, countFactors, signal)),
+  'sum sign-ins at clients': inEachPart(sumClients),
   'count sign-ins at clients': ({ signInCounter }) => signInCounter.flush(),
   'purge codes': inEachPart(openCodePurge()),
   ...(Object.fromEntries(

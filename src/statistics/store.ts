@@ -1,7 +1,7 @@
 import { mustChange } from '../platform/db/change.ts';
 import type { Db, Part } from '../platform/db/db.ts';
 import { askAll } from '../platform/db/parts.ts';
-import { integer, type RowOf, row, text } from '../platform/db/rows.ts';
+import { integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { inOneSlice } from '../platform/db/slices.ts';
 import { oneOf, type Sql, sql } from '../platform/db/sql.ts';
 
@@ -97,6 +97,106 @@ export const moveOn = (from: Places, to: Places) =>
 
 /** Changes nothing; a change that marks users as active begins with it or with {@link moveOn}, so that they follow each other. */
 export const lockPlaces = (): Sql => sql`update counted_places set hour = hour where place = 'all'`;
+
+const Walk = row('count_walks', {
+  name: text,
+  began_at: integer,
+  after_id: nullable(text),
+  users: integer,
+  second_factor: integer,
+  passkeys: integer,
+});
+/** How far a count of many rows has come. */
+export type Walk = RowOf<typeof Walk>;
+
+export const findWalk = (part: Part, name: string) =>
+  part.get(Walk, sql`select ${Walk.columns} from count_walks where name = ${name}`);
+
+/** From the start, unless another node has begun it since. @param ended as it was found; undefined: never begun. */
+export const beginWalk = (walk: Walk, ended: Walk | undefined): Sql =>
+  sql`insert into count_walks ${Walk.values(walk)}
+      on conflict (name) do update set began_at = excluded.began_at, after_id = excluded.after_id, users = excluded.users,
+        second_factor = excluded.second_factor, passkeys = excluded.passkeys
+      where count_walks.after_id is null and count_walks.began_at = ${ended?.began_at ?? -1}`;
+
+/** In the change of a slice, which is refused if another node has gone on meanwhile. */
+export const goOn = (from: Walk, to: Walk) =>
+  mustChange(
+    sql`update count_walks set after_id = ${to.after_id}, users = ${to.users}, second_factor = ${to.second_factor}, passkeys = ${to.passkeys}
+         where name = ${from.name} and began_at = ${from.began_at} and after_id = ${from.after_id}`,
+  );
+
+/** The newest counts of these kinds at the beginning of a day, or of one of the six before it; they are kept together. */
+export const newestCounts = (part: Part, kinds: readonly string[], day: number) =>
+  part.all(
+    DailyCount,
+    sql`select ${DailyCount.columns} from daily_counts
+         where client_id = '' and kind in ${oneOf(kinds)} and day <= ${day} and day > ${day - 7}
+         order by day desc limit ${kinds.length}`,
+  );
+
+const Client = DailyCount.pick('client_id');
+
+/** Those of which anything is counted, in the order of their ids. */
+export const clientsWithSignIns = (part: Part, after: string, rows: number) =>
+  part.all(
+    Client,
+    sql`select client_id from daily_counts where client_id > ${after} and kind = 'sign_in'
+         group by client_id order by client_id limit ${rows}`,
+  );
+
+const One = row('clients', { one: integer });
+
+/** Whether there are no more clients than these. */
+export const hasFewClients = async (part: Part, few: number): Promise<boolean> =>
+  (await part.all(One, sql`select 1 as one from clients order by client_id limit ${few + 1}`)).length <= few;
+
+/** A sum of a client's sign-ins: a count without a day. */
+const recent = 'recent_';
+const recentIn = (days: number) => `${recent}${days}`;
+
+/**
+ * Sums for the clients after one id and up to another, for each of these numbers of days, the given one being the last of them. Writes what has
+ * changed; a sum of none has no row.
+ */
+export function sumSignIns(
+  { after, last }: { after: string; last: string },
+  today: number,
+  periods: readonly number[],
+): Sql[] {
+  const some = sql`client_id > ${after} and client_id <= ${last}`;
+  return periods.flatMap((days) => {
+    const kind = recentIn(days);
+    const sums = sql`select client_id, cast(sum(count) as bigint) as total from daily_counts
+                      where ${some} and kind = 'sign_in' and day > ${today - days} group by client_id`;
+    return [
+      sql`insert into daily_counts (client_id, kind, day, count)
+          select s.client_id, ${kind}, 0, s.total from (${sums}) as s
+           where not exists (select 1 from daily_counts k
+                              where k.client_id = s.client_id and k.kind = ${kind} and k.day = 0 and k.count = s.total)
+          on conflict (client_id, kind, day) do update set count = excluded.count`,
+      sql`delete from daily_counts where ${some} and kind = ${kind} and day = 0
+             and not exists (select 1 from daily_counts c where c.client_id = daily_counts.client_id
+                              and c.kind = 'sign_in' and c.day > ${today - days})`,
+    ];
+  });
+}
+
+/** Those with the largest sums. */
+export const busiestOf = (part: Part, days: number, limit: number) =>
+  part.all(
+    DailyCount,
+    sql`select ${DailyCount.columns} from daily_counts
+         where day = 0 and client_id <> '' and kind = ${recentIn(days)} order by count desc limit ${limit}`,
+  );
+
+/** The sums of some clients. */
+export const sumsOfClients = (part: Part, client_ids: readonly string[], days: number) =>
+  part.all(
+    DailyCount,
+    sql`select ${DailyCount.columns} from daily_counts
+         where client_id in ${oneOf(client_ids)} and kind = ${recentIn(days)} and day = 0`,
+  );
 
 const ActiveUser = row('active_users', { user_id: text });
 

@@ -27,7 +27,7 @@ const portable = new Set([
   // Expressions. A division by zero is an error everywhere; no other quotient is used (CockroachDB's is a decimal).
   ...['and', 'or', 'not', 'case', 'is null', 'coalesce()', 'is distinct from =', 'in =', 'row value'],
   ...['=', '<>', '<', '<=', '>', '>=', '+', '-', '*', '/', '||', 'like ~~'],
-  ...['count()', 'min()', 'max()', 'replace()', 'rtrim()', 'max() over', 'row_number() over'],
+  ...['count()', 'min()', 'max()', 'sum()', 'replace()', 'rtrim()', 'max() over', 'row_number() over'],
   ...['cast to int8', 'cast to text'],
   ...['cast to int4', 'extract()', 'substr()', 'unnest()', 'function in from'],
 ]);

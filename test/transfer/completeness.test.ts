@@ -24,7 +24,7 @@ const leftBehind: readonly TableName[] = [
   ...(['refused_addresses', 'declined_review_mails'] as const),
   ...(['signing_keys', 'retired_signing_keys', 'master_key_check', 'retired_master_keys', 'placement_keys'] as const),
   ...(['audit_log', 'audit_heads', 'unauthenticated_events', 'failure_counters', 'client_failures'] as const),
-  ...(['daily_counts', 'active_users', 'counted_places', 'hidden_setup_steps'] as const),
+  ...(['daily_counts', 'active_users', 'counted_places', 'count_walks', 'hidden_setup_steps'] as const),
   ...(['imported_users', 'imported_records', 'restores', 'issuing_runs', 'server_heartbeat', 'apply_leases'] as const),
   ...(['user_terms', 'client_terms', 'cells', 'claims'] as const),
 ];

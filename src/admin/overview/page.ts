@@ -1,5 +1,6 @@
 import { originHostOf } from '../../clients/presentation.ts';
 import { rotationPeriodSeconds } from '../../oauth/signing-keys/signing-keys.ts';
+import { numberFormat } from '../../platform/i18n/formats.ts';
 import { dayChart, figures, periodLinks } from '../../platform/pages/chart.ts';
 import { type Html, html, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
 import { badge, emptyList, exactTime } from '../../platform/pages/lists.ts';
@@ -10,6 +11,7 @@ import { isFailing } from '../../webhooks/list-webhooks.ts';
 import { maxDeadCounted } from '../../webhooks/statements.ts';
 import { byAdministrators } from '../audit/filter.ts';
 import { eventList } from '../audit/page.ts';
+import { entityName } from '../audit/sentence.ts';
 import { riskBadge } from '../clients/list-page.ts';
 import { adminTab, buttonForm, clientPath } from '../components.ts';
 import type { Overview } from './read-overview.ts';
@@ -17,28 +19,36 @@ import { type Setup, steps } from './setup.ts';
 
 /** What waits for an administrator, what happened lately, and whether all is well. */
 export const overviewPage = (view: View, overview: Overview): Page => {
-  const { statistics, setup, latest } = overview;
+  const { statistics, shares, setup } = overview;
   const { signIns, refused, signUps, clients, users, days } = statistics;
   return {
     title: view.plain('admin.title'),
     tab: adminTab('admin'),
     content: html`<h1>${view.t('admin.title')}</h1>
 ${view.may('settings:write') && checklist(view, setup)}
-${periodLinks(view, '/admin', statistics, periods)}${figures(view, [
-  { change: users.all, label: view.t('admin.overview.users'), days },
-  ...users.active.map((one) => ({
-    change: one,
-    label: view.t('admin.overview.active', { days: one.days }),
-    days: one.days,
-  })),
-])}
+${periodLinks(view, '/admin', statistics, periods)}${figures(
+  view,
+  [
+    { change: users.all, label: view.t('admin.overview.users'), days },
+    ...users.active.map((one) => ({
+      change: one,
+      label: view.t('admin.overview.active', { days: one.days }),
+      days: one.days,
+    })),
+  ],
+  shares && [
+    { share: shares.secondFactor, label: view.t('admin.overview.second_factor'), days },
+    { share: shares.passkeys, label: view.t('admin.overview.passkeys'), days },
+  ],
+)}
 ${statistics.countedUntil !== undefined && html`<p class="soft" id="counted-until">${view.t('admin.overview.counted_until', { time: exactTime(statistics.countedUntil) })}</p>`}
 ${reviews(view, overview)}
 <h2>${view.t('chart.last', { days })}</h2>
 <div class="charts">
 ${dayChart(view, 'admin.overview.sign_ins', signIns)}${dayChart(view, 'admin.overview.refused', refused, 'bad')}${dayChart(view, 'admin.overview.sign_ups', signUps)}${dayChart(view, 'admin.overview.new_clients', clients)}</div>
+${busiestTable(view, overview)}
 <h2>${view.t('admin.overview.latest')}</h2>
-${eventList(view, latest.names, latest.events)}
+${eventList(view, overview.names, overview.latest)}
 <p class="actions"><a class="button quiet" id="overview-audit" href="/admin/audit">${view.t('admin.overview.latest.all')}</a>
 <a href="/admin/audit?by=${byAdministrators}" id="overview-changes">${view.t('admin.overview.latest.changes')}</a></p>
 <h2>${view.t('admin.overview.health')}</h2>
@@ -46,6 +56,21 @@ ${health(view, overview)}
 ${view.may('settings:write') && hiddenChecklist(view, setup)}`,
   };
 };
+
+function busiestTable(view: View, { busiest, names, statistics: { days } }: Overview): Html {
+  const heading = html`<h2 id="busiest">${view.t('admin.overview.busiest')}</h2>`;
+  const known = busiest.clients.filter(({ client_id }) => names.has(client_id));
+  if (known.length === 0) return html`${heading}\n${emptyList(view.t('admin.overview.busiest.none', { days }))}`;
+  const number = numberFormat(view.region);
+  return html`${heading}
+<table><thead><tr><th scope="col">${view.t('admin.overview.busiest.client')}</th><th scope="col">${view.t('admin.overview.busiest.sign_ins', { days })}</th></tr></thead>
+<tbody>${known.map(
+    ({ client_id, signIns }) => html`<tr><th scope="row">${entityName(view, names, client_id)}</th>
+<td data-label="${view.plain('admin.overview.busiest.sign_ins', { days })}">${number.format(signIns)}</td></tr>
+`,
+  )}</tbody></table>
+${busiest.countedAt !== undefined && busiest.countedAt > 0 && html`<p class="soft">${view.t('admin.overview.counted_until', { time: exactTime(busiest.countedAt) })}</p>`}`;
+}
 
 function reviews(view: View, { reviews, waiting }: Overview): Html {
   const more = waiting.pending + waiting.changes - reviews.length;

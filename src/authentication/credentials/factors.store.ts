@@ -1,6 +1,6 @@
-import type { Db } from '../../platform/db/db.ts';
+import type { Db, Part } from '../../platform/db/db.ts';
 import { askOfEach } from '../../platform/db/parts.ts';
-import { choice, id, row, text } from '../../platform/db/rows.ts';
+import { choice, id, integer, nullable, row, text } from '../../platform/db/rows.ts';
 import { oneOf, type Sql, sql } from '../../platform/db/sql.ts';
 import type { UserId } from '../../platform/ids.ts';
 import { hasPasskey } from './passkeys.store.ts';
@@ -15,6 +15,21 @@ const Factor = row('passwords, totp, passkeys, identities', {
   /** The id that the provider had when it was linked. */
   provider: text,
 });
+
+const Counted = row('users', { users: integer, second_factor: integer, passkeys: integer, last: nullable(text) });
+
+/** Of the next users by their id, at most `rows`: how many have a second factor, and how many a passkey. `last`: null without users. */
+export async function countFactors(part: Part, after: string, rows: number) {
+  const some = sql`select user_id, has_second_factor,
+                          case when exists (select 1 from passkeys k where k.user_id = u.user_id) then 1 else 0 end as has_passkey
+                     from users u where deleted_at is null and user_id > ${after} order by user_id limit ${rows}`;
+  const found = await part.get(
+    Counted,
+    sql`select count(*) as users, cast(coalesce(sum(has_second_factor), 0) as bigint) as second_factor,
+               cast(coalesce(sum(has_passkey), 0) as bigint) as passkeys, max(user_id) as last from (${some}) as few`,
+  );
+  return found!;
+}
 
 /** What a user signs in with, for a list of users. */
 export type Factors = { password: boolean; totp: boolean; passkeys: number; providers: readonly string[] };

@@ -83,6 +83,7 @@ export const tables = {
   client_terms: { key: 'term, client_id', place: 'shared', client: 'few', restore: 'keep' },
   clients: { key: 'client_id', place: 'shared', restore: 'keep' },
   consents: { key: 'user_id, client_id', place: 'user', user: 'many', client: 'many', restore: 'delete' },
+  count_walks: { key: 'name', place: 'each', restore: 'keep' },
   counted_places: { key: 'place', place: 'each', restore: 'keep' },
   daily_counts: { key: 'client_id, kind, day', place: 'each', client: 'kept', expires: 'its room', restore: 'keep' },
   declared_resources: { key: 'kind, resource_key', place: 'shared', restore: 'keep' },

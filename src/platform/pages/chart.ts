@@ -89,12 +89,36 @@ function changeWords(view: View, { now, before }: Change, since: 'before' | 'ago
   return view.t(`chart.change.${since}`, { percent, before: numberFormat(view.region).format(before), days });
 }
 
-/** Numbers with what they count. */
-export const figures = (view: View, all: readonly { change: Change; label: Html; days: number }[]): Html =>
+/** `before`: as a fraction, when the period began. */
+type Share = { readonly part: number; readonly whole: number; readonly before: number | undefined };
+
+/** A change of a share is given in points: percent of a percentage would be taken for them. */
+function pointsInWords(view: View, { part, whole, before }: Share, days: number): Html {
+  if (before === undefined) return view.t('chart.change.unknown');
+  const format = numberFormat(view.region, { signDisplay: 'exceptZero', maximumFractionDigits: 1 });
+  const points = Math.round((part / whole - before) * 1000) / 10;
+  return points === 0
+    ? view.t('chart.change.points.same', { days })
+    : view.t('chart.change.points', { points: format.format(points), days });
+}
+
+const shareFigure = (view: View, { share, label, days }: { share: Share; label: Html; days: number }): Html => {
+  const number = numberFormat(view.region);
+  const percent = numberFormat(view.region, { style: 'percent', maximumFractionDigits: 0 });
+  const of = view.t('chart.share', { part: number.format(share.part), whole: number.format(share.whole) });
+  return html`<div><dt>${label}</dt><dd>${percent.format(share.part / share.whole)}</dd><dd class="change">${of}; ${pointsInWords(view, share, days)}</dd></div>\n`;
+};
+
+/** Numbers with what they count, and shares. */
+export const figures = (
+  view: View,
+  all: readonly { change: Change; label: Html; days: number }[],
+  shares: readonly { share: Share; label: Html; days: number }[] = [],
+): Html =>
   html`<dl class="figures">${all.map(
     ({ change, label, days }) =>
       html`<div><dt>${label}</dt><dd>${numberFormat(view.region).format(change.now)}</dd><dd class="change">${changeWords(view, change, 'ago', days)}</dd></div>\n`,
-  )}</dl>`;
+  )}${shares.map((one) => shareFigure(view, one))}</dl>`;
 
 type Shown = { readonly days: number; readonly countedSince: number | undefined };
 
