@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newBrowser } from '../support/browser.ts';
 import { linkIn } from '../support/mailbox.ts';
-import { pattern, sentence } from '../support/messages.ts';
+import { message, pattern, sentence } from '../support/messages.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 
 /** What administrators do to accounts on their owners' behalf. */
@@ -335,3 +335,39 @@ testSignet('invitations are listed while they can be used, renewed and revoked',
   await admin.signIn();
   assert.deepEqual(await pending(), []);
 });
+
+testSignet(
+  'the page of a user has a menu of its parts with their counts, and what destroys is at its end',
+  async ({ signet }) => {
+    const admin = await signet.signedInUser({ role: 'admin' });
+    const user = await signet.signedInUser();
+    const client = await signet.registerClient({ owner: user });
+    await user.obtainTokens(client);
+    const { text } = await admin.browser.get(`/admin/users/${user.user_id}`);
+    const [, menu = ''] = /<nav class="sections".*?>(.*?)<\/nav>/s.exec(text) ?? [];
+    const entries = [...menu.matchAll(/href="#([\w-]+)">([^<]+)</g)].map(([, id = '', label = '']) => ({ id, label }));
+    for (const { id } of entries) assert.equal(text.split(`id="${id}"`).length, 2, `${id} is there, once`);
+    const counted = (key: Parameters<typeof message>[0], count: number) => `${message(key)} (${count})`;
+    for (const label of [
+      counted('admin.users.groups', 0),
+      counted('admin.users.sessions', 1),
+      counted('admin.users.grants', 1),
+      counted('admin.users.clients', 1),
+    ])
+      assert.ok(
+        entries.some((one) => one.label === label),
+        `${label} in ${menu}`,
+      );
+    assert.equal(entries.at(-1)?.id, 'danger-zone');
+    const [, rest = ''] = text.split('class="danger-zone"');
+    for (const act of ['disable', 'reset-factors', 'delete']) assert.match(rest, new RegExp(`/${act}"`), act);
+    assert.doesNotMatch(rest, /<h2(?! id="danger-zone")/, 'nothing comes after it');
+    assert.doesNotMatch(text, /id="user-administered"/);
+    const own = (await admin.browser.get(`/admin/users/${admin.user_id}`)).text;
+    const [, path = ''] = /href="([^"]+)" id="user-administered"/.exec(own) ?? [];
+    assert.equal((await admin.browser.get(path.replaceAll('&amp;', '&'))).status, 200);
+    const auditor = await signet.signedInUser({ role: 'auditor' });
+    const read = (await auditor.browser.get(`/admin/users/${user.user_id}`)).text;
+    assert.doesNotMatch(read, /href="#(actions|danger-zone)"/, 'who may change nothing');
+  },
+);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readLogWithoutSealing } from '../../src/audit/read-log.ts';
 import { registerClient } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
-import { sentence } from '../support/messages.ts';
+import { message, sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
 import { watchPlans } from '../support/query-plans.ts';
 import { type Signet, testSignet } from '../support/signet.ts';
@@ -123,7 +123,29 @@ testSignet(
     assert.match(page, /name="by" value="administrators" checked/);
     assert.match(page, /id="without-by"/);
     assert.match(page, /export\?[^"]*by=administrators/);
-    assert.doesNotMatch(page, /<code>session\.started</);
+    assert.doesNotMatch(page, /<code><bdi>session\.started</);
+    // Each of them can be chosen, also one who is an administrator no longer.
+    const byWhom = (text: string) =>
+      new RegExp(`<nav aria-label="${message('admin.audit.by_whom')}">(.*?)</nav>`, 's').exec(text)?.[1] ?? '';
+    const links = [...byWhom(page).matchAll(/href="([^"]+)"[^>]*>(?:<bdi>)?([^<]+)</g)].map(
+      ([, path = '', who = '']) => ({
+        path: path.replaceAll('&amp;', '&'),
+        who,
+      }),
+    );
+    assert.deepEqual(
+      links.map(({ who }) => who).sort(),
+      [message('admin.audit.by_whom.all'), 'Olivia H.', 'Otto', message('admin.audit.actor.cli')].sort(),
+    );
+    const linkOf = (name: string) => links.find(({ who }) => who === name)!.path;
+    const ofOtto = (await other.browser.get(linkOf('Otto'))).text;
+    assert.match(ofOtto, /<code><bdi>user\.role_changed</);
+    assert.doesNotMatch(ofOtto, /<code><bdi>client\./, 'what Olivia did');
+    assert.match(byWhom(ofOtto), /aria-current="true">(<bdi>)?Otto/);
+    const ofCommand = (await other.browser.get(linkOf(message('admin.audit.actor.cli')))).text;
+    assert.match(ofCommand, /<code><bdi>user\.created</);
+    assert.doesNotMatch(ofCommand, /<code><bdi>user\.role_changed</);
+    assert.equal(byWhom(await reader(other).page('')), '', 'of a log of everything');
     const file = await other.browser.get('/admin/audit/export?by=administrators&format=jsonl');
     assert.match(file.headers.get('content-disposition') ?? '', /audit-log_administrators_/);
     assert.doesNotMatch(file.text, /session\.started/);

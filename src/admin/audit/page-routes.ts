@@ -18,6 +18,8 @@ const path = '/admin/audit';
 /** With the details of each event, a page of them weighs less than 60 KB. */
 const eventsPerPage = 15;
 const unauthenticatedPerPage = 25;
+/** Others are found by their name. */
+const administratorsShown = 20;
 const types = { jsonl: 'application/jsonl; charset=utf-8', csv: csvType } as const;
 
 export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
@@ -75,8 +77,11 @@ export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
     const log = await readLog(deps, filter, eventsPerPage);
     const warning = log.events.length === 0 ? await filterWarningOf(deps, filter) : undefined;
     const filteredBy = [filter.about ?? '', query.target, idOf(query.actor)].filter((id) => id !== '');
-    const names = await namesIn(deps, log.events, filteredBy);
+    const administrators = Array.isArray(filter.administrators)
+      ? filter.administrators.slice(0, administratorsShown)
+      : [];
+    const names = await namesIn(deps, log.events, [...filteredBy, ...administrators]);
     // Links to other pages of the list name who was meant by the id: the name may have become another's.
-    return { query: { ...query, who: filter.about ?? query.who }, names, log, warning };
+    return { query: { ...query, who: filter.about ?? query.who }, names, log, warning, administrators };
   }
 }

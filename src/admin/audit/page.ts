@@ -36,9 +36,14 @@ export type AuditView = {
   warning?: FilterWarning;
   problem?: Html | false;
   reports?: LogReport;
+  /** Those whose changes one may look at alone, by their ids. */
+  administrators?: readonly string[];
 };
 
-export const auditPage = (view: View, { query, names, log, choice, warning, problem, reports }: AuditView): Page => ({
+export const auditPage = (
+  view: View,
+  { query, names, log, choice, warning, problem, reports, administrators = [] }: AuditView,
+): Page => ({
   title: view.plain('admin.audit.title'),
   tab: adminTab('admin_audit'),
   content: html`<h1>${view.t('admin.audit.title')}</h1>
@@ -46,12 +51,24 @@ ${reports?.map((report) => verdict(view, report))}
 ${problem}
 ${filterForm(view, query, names)}
 ${chips(view, query, names)}
+${administrators.length > 0 && byWhom(view, query, names, administrators)}
 ${choice && choiceOf(view, query, choice)}
 ${log && found(view, query, { names, log, warning })}
 <div class="log-about"><p class="soft">${view.t('admin.audit.intro')}</p>
 <form method="post" action="${path}/verify"><button type="submit" class="quiet" id="audit-verify">${view.t('admin.audit.verify')}</button></form>
 <p><a href="${path}/unauthenticated" id="audit-unauthenticated">${view.t('admin.unauthenticated.link')}</a></p></div>`,
 });
+
+/** Who has changed something as an administrator, each with a way to what they alone have. */
+function byWhom(view: View, query: AuditQuery, names: Names, administrators: readonly string[]): Html {
+  const link = (actor: string, label: Html) =>
+    html`<a href="${pathWith(path, { ...query, actor })}"${query.actor === actor && html` aria-current="true"`}>${label}</a>\n`;
+  const known = administrators.flatMap((id) => {
+    const name = names.get(id)?.name;
+    return name === undefined ? [] : [link(`${id.startsWith('svc_') ? 'service' : 'user'}:${id}`, untrusted(name, 80))];
+  });
+  return html`<nav aria-label="${view.plain('admin.audit.by_whom')}"><p class="actions">${link('', view.t('admin.audit.by_whom.all'))}${known}${link('cli', view.t('admin.audit.actor.cli'))}</p></nav>`;
+}
 
 const found = (
   view: View,

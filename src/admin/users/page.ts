@@ -8,21 +8,22 @@ import type { Client } from '../../clients/client.ts';
 import type { EntitlementHistory } from '../../entitlements/read-history.ts';
 import type { GroupOfUser } from '../../groups/statements.ts';
 import type { ListedGrant } from '../../oauth/statements.ts';
-import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
+import type { MessageDescriptor, MessageKey } from '../../platform/i18n/translate.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { type Html, html, type Renderable, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
 import { personAvatar } from '../../platform/pages/initials.ts';
-import { emptyList } from '../../platform/pages/lists.ts';
+import { emptyList, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
+import { byAdministrators } from '../audit/filter.ts';
 import { statusBadge } from '../clients/list-page.ts';
 import { adminTab, clientPath, doneNotice, reasonField, type Shown, step } from '../components.ts';
 import { refusalWords } from '../mails/refused-page.ts';
 import { grantList, searchAccess, sessionList, trustedBrowserList } from './access-pages.ts';
 import { entitlementSection } from './entitlement-history.ts';
 import { userBadges } from './list-page.ts';
-import type { UserOverview } from './read-user.ts';
+import { maxCounted, type UserOverview } from './read-user.ts';
 
 export type UserView = {
   overview: UserOverview;
@@ -60,11 +61,7 @@ const done = [
 
 export function userPage(view: View, of: UserView, shown: Shown): Page {
   const { user } = of.overview;
-  const { user_id } = user;
-  const all = (name: 'sessions' | 'grants', hasMore: boolean) =>
-    hasMore &&
-    html`${searchAccess(view, user, name)}
-<p><a href="/admin/users/${user_id}/${name}" id="user-${name}">${view.t(`admin.users.${name}.all`)}</a></p>\n`;
+  const sections = sectionsOf(view, of);
   const verified = user.email_verified_at === null ? 'admin.users.unverified' : 'admin.users.verified';
   return {
     title: visibleText(user.name ?? user.email),
@@ -74,22 +71,9 @@ export function userPage(view: View, of: UserView, shown: Shown): Page {
 <p class="soft">${untrustedEmail(user.email)} (${view.t(verified)})</p>${sameMailbox(view, user)}</div></div>
 ${mailRefusal(view, of.overview)}${shown.problem}${doneNotice(view, shown, 'users', done)}
 ${facts(view, of)}
-${view.may('audit:read') && html`<p><a href="/admin/audit?who=${user_id}">${view.t('admin.history')}</a> · <a href="/admin/audit/unauthenticated?target=${user_id}" id="user-unauthenticated">${view.t('admin.unauthenticated.link')}</a></p>`}
-${offersActions(view) && html`<h2>${view.t('admin.users.actions')}</h2>`}
-${userActions(view, of)}
-${dangerZone(view, of)}
-<h2>${view.t('admin.users.factors')}</h2>
-${factors(view, of.overview.factors, of.providers)}
-<h2>${view.t('admin.users.groups')}</h2>
-${groupList(view, of.groups)}
-<h2>${view.t('admin.users.sessions')}</h2>
-${sessionList(view, user_id, of.sessions.slice(0, itemsShown))}${all('sessions', of.sessions.length > itemsShown)}
-${trustedBrowserList(view, user_id, of.trustedBrowsers)}<h2>${view.t('admin.users.grants')}</h2>
-${grantList(view, user_id, of.grants.grants)}${all('grants', of.grants.next !== undefined)}
-<h2>${view.t('admin.users.clients')}</h2>
-${of.clients.length === 0 ? emptyList(view.t('admin.users.clients.none')) : html`<ul class="items">${of.clients.map(clientItem(view))}</ul>`}
-<h2>${view.t('admin.users.entitlements')}</h2>
-${entitlementSection(view, user_id, of.entitlements)}`,
+${view.may('audit:read') && logLinks(view, user)}
+${menuOf(view, sections)}
+${sections.map(({ content }) => content)}`,
   };
 }
 
@@ -98,6 +82,67 @@ const mailRefusal = (view: View, { mail_refusal }: UserOverview): Html | false =
   html`<div class="advice" id="mail-refused"><p>${view.t('admin.users.mail_refused')}</p>
 ${refusalWords(view, mail_refusal)}</div>
 `;
+
+function logLinks(view: View, { user_id, role }: UserOverview['user']): Html {
+  const administered = pathWith('/admin/audit', { by: byAdministrators, actor: `user:${user_id}` });
+  return html`<p><a href="/admin/audit?who=${user_id}">${view.t('admin.history')}</a>
+· <a href="/admin/audit/unauthenticated?target=${user_id}" id="user-unauthenticated">${view.t('admin.unauthenticated.link')}</a>${
+    role !== 'user' &&
+    html`\n· <a href="${administered}" id="user-administered">${view.t('admin.users.administered')}</a>`
+  }</p>`;
+}
+
+type Section = { id: string; title: Html; count?: string; content: Html };
+
+/** Each with what there is of it. Empty lists are named, too: that there is nothing is an answer. */
+function sectionsOf(view: View, of: UserView): Section[] {
+  const { user } = of.overview;
+  const all = (name: 'sessions' | 'grants', hasMore: boolean) =>
+    hasMore &&
+    html`${searchAccess(view, user, name)}
+<p><a href="/admin/users/${user.user_id}/${name}" id="user-${name}">${view.t(`admin.users.${name}.all`)}</a></p>\n`;
+  const list = (id: string, key: MessageKey, content: Html, length?: number, hasMore = false): Section => {
+    const title = view.t(key);
+    const count = length === undefined ? undefined : `${length}${hasMore ? '+' : ''}`;
+    return { id, title, ...(count && { count }), content: html`<h2 id="${id}">${title}</h2>\n${content}\n` };
+  };
+  const { factors: have, counts } = of.overview;
+  const [hasMoreSessions, hasMoreGrants] = [of.sessions.length > itemsShown, of.grants.next !== undefined];
+  const danger = dangerZone(view, of);
+  return [
+    ...(offersActions(view) ? [list('actions', 'admin.users.actions', userActions(view, of))] : []),
+    list('factors', 'admin.users.factors', factors(view, have, of.providers)),
+    list('groups', 'admin.users.groups', groupList(view, of.groups), of.groups.length),
+    list(
+      'sessions',
+      'admin.users.sessions',
+      html`${sessionList(view, user.user_id, of.sessions.slice(0, itemsShown))}${all('sessions', hasMoreSessions)}${trustedBrowserList(view, user.user_id, of.trustedBrowsers)}`,
+      counts.sessions,
+    ),
+    list(
+      'grants',
+      'admin.users.grants',
+      html`${grantList(view, user.user_id, of.grants.grants)}${all('grants', hasMoreGrants)}`,
+      counts.grants,
+      counts.grants >= maxCounted,
+    ),
+    list(
+      'clients',
+      'admin.users.clients',
+      of.clients.length === 0
+        ? emptyList(view.t('admin.users.clients.none'))
+        : html`<ul class="items">${of.clients.map(clientItem(view))}</ul>`,
+      of.clients.length,
+    ),
+    list('entitlements', 'admin.users.entitlements', entitlementSection(view, user.user_id, of.entitlements)),
+    ...(danger ? [{ id: 'danger-zone', title: view.t('admin.danger_zone'), content: danger }] : []),
+  ];
+}
+
+const menuOf = (view: View, sections: readonly Section[]): Html =>
+  html`<nav class="sections" aria-label="${view.plain('admin.users.menu')}"><ul>${sections.map(
+    ({ id, title, count }) => html`<li><a href="#${id}">${title}${count !== undefined && html` (${count})`}</a></li>`,
+  )}</ul></nav>`;
 
 /** Of sessions and grants; the others have a page of their own. */
 export const itemsShown = 10;
