@@ -155,6 +155,7 @@ const deliveryJobs = Object.fromEntries(
 const jobs = {
   'record a heartbeat': (deps) => deps.processes.record(),
   'rotate keys': async (deps) => deps.timekeeper.isSettled() && rotateDueKeys(deps),
+  'refresh settings': ({ settings }) => settings.refresh(),
   'refresh keys': (deps) => deps.keys.refresh(), // after the rotation, so that its key set is published at once
   'refresh attributes': (deps) => deps.attributes.read(), // so that discovery names the claims of now, without the store
   'send mails': (deps) => deps.mail.deliver(),
@@ -315,7 +316,7 @@ export function startWorkerJobs(deps: Deps): StopJobs {
 export const keepKeysFresh = (deps: Deps, logFailure = failureLog(deps)): StopJobs =>
   every(quickPeriodMs, () => {
     deps.timekeeper.isSettled(); // called this often, it can distinguish drift from a jump
-    return runJobs(deps, ['refresh keys'], logFailure);
+    return runJobs(deps, ['refresh keys', 'refresh settings'], logFailure);
   });
 
 /** After failures with exponential backoff, up to a minute. */

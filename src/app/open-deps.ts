@@ -43,12 +43,13 @@ import { type Branding, openBranding } from '../platform/pages/branding.ts';
 import { openPlacement } from '../platform/placement.ts';
 import { findHeartbeat, openProcesses } from '../platform/processes.ts';
 import { openSecretUses } from '../platform/secret-uses.ts';
+import { openConfig } from '../platform/settings/open-config.ts';
 import { noTracing, type Tracer } from '../platform/tracing.ts';
 import { ttlCache } from '../platform/ttl-cache.ts';
 import { openVaultFor, prepareVaultFor, type Vault } from '../platform/vault.ts';
 import { openSignInCounter } from '../statistics/sign-in-counter.ts';
 import { deliveriesOf } from '../webhooks/manage-webhook.ts';
-import type { Config } from './config.ts';
+import { type Config, readConfig } from './config.ts';
 import { openSenders } from './deliveries.ts';
 
 /**
@@ -98,10 +99,11 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       : prepare(db, clock, masterKey, otherKeys));
     await refuseUnknownCells(db);
     if (role !== 'restore') await refuseUnfinishedRestore(db);
-    const settings = role === 'server' ? given : await withServerSettings(given, db);
-    const branding = await openBranding({ config: settings, clock }, brandSource(db));
+    const started = role === 'server' ? given : await withServerSettings(given, db);
+    const branding = await openBranding({ config: started, clock }, brandSource(db));
     await branding.refresh();
-    const config = withBrand(settings, branding);
+    const { config: changing, settings } = await openConfig(started, { db, log, read: readConfig });
+    const config = withBrand(changing, branding);
     const placement = await openPlacement(db, vault);
     const keys = await openKeyRing({ db, clock, vault, issuer: config.baseUrl });
     const services = ttlCache('services', clock, (credential_id) => readCredential(db, credential_id));
@@ -127,6 +129,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       witness,
       auditLog: openAuditLog({ db, clock, log, vault, witness }, deliveriesOf({ clock })),
       config,
+      settings,
       db,
       clock,
       timekeeper,
@@ -217,15 +220,11 @@ async function withServerSettings(config: Config, db: MigratableDb): Promise<Con
 }
 
 /** What is asked for by its setting is what administrators have said by now. */
-const withBrand = (settings: Config, branding: Branding): Config => ({
-  ...settings,
-  get brand() {
-    return branding.look.brand;
-  },
-  get support() {
-    return branding.look.support;
-  },
-});
+const withBrand = (config: Config, branding: Branding): Config =>
+  Object.defineProperties(config, {
+    brand: { enumerable: true, get: () => branding.look.brand },
+    support: { enumerable: true, get: () => branding.look.support },
+  });
 
 /** Removed from log lines. */
 const secretPaths = [

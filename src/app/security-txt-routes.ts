@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../oauth/deps.ts';
+import { notFound } from '../platform/errors.ts';
 
 const day = 86_400_000;
 /** RFC 9116 §2.5.5: less than a year. */
@@ -7,10 +8,11 @@ const validDays = 90;
 
 /** Whom to tell of a vulnerability, where scanners and researchers look (RFC 9116); without a contact there is no such address. */
 export async function securityTxtRoutes(app: FastifyInstance, { config, clock }: Deps) {
-  const { securityContacts, baseUrl, secure } = config;
-  if (securityContacts.length === 0) return;
+  const { baseUrl, secure } = config;
   const path = '/.well-known/security.txt';
   app.get(path, async (_request, reply) => {
+    const { securityContacts } = config;
+    if (securityContacts.length === 0) throw notFound();
     // By the day, so that every answer of a day is the same.
     const expires = new Date((Math.floor(clock() / day) + validDays) * day);
     const lines = [

@@ -139,6 +139,7 @@ const actions = {
     'store.imported': 'administrators',
     'mail.tested': 'administrators',
     'brand.changed': 'administrators',
+    'setting.changed': 'administrators',
   },
 } as const satisfies Record<string, Readonly<Record<`${string}.${string}`, DoneBy>>>;
 

@@ -5,7 +5,10 @@ import type { Limits } from './limits/limit-settings.ts';
 import type { MasterKeySource } from './master-key.ts';
 import type { TraceSettings } from './tracing.ts';
 
-/** What an operator may set, upstream identity providers apart. Read once, frozen, handed in; nothing else reads the environment. */
+/**
+ * What an operator may set, upstream identity providers apart. Read once and handed in; nothing else reads the environment. Members of
+ * which `platform/settings` says so change while the process runs, so no one keeps them.
+ */
 export type Config = {
   /** Issuer and base address: an origin without a trailing slash. Nothing is ever derived from a request's Host. */
   readonly baseUrl: string;
@@ -84,8 +87,8 @@ export type Config = {
   readonly support: string | undefined;
   readonly brand: Brand;
   readonly importedSecrets: ImportedSecrets;
-  /** The settings that are set, by name, and where. All others have their defaults. */
-  readonly setFrom: Readonly<Record<string, 'environment' | 'file'>>;
+  /** The settings that are set, by name, and where; `store`: while the server ran. All others have their defaults. */
+  readonly setFrom: Readonly<Record<string, 'environment' | 'file' | 'store'>>;
   /** Variables of Kubernetes that look like settings, and were ignored. */
   readonly serviceLinks: readonly string[];
 };

@@ -10,6 +10,7 @@ import type { Outbox } from './mail/sender.ts';
 import type { Branding } from './pages/branding.ts';
 import type { Placement } from './placement.ts';
 import type { Processes } from './processes.ts';
+import type { ChangedSettings } from './settings/open-config.ts';
 import type { Tracer } from './tracing.ts';
 import type { Vault } from './vault.ts';
 
@@ -18,6 +19,7 @@ export type Deps = {
   /** The id of this process, new at each start. */
   readonly node: string;
   readonly config: Config;
+  readonly settings: ChangedSettings;
   /** Closes what was opened. */
   readonly closing: Closing;
   readonly db: Db;

@@ -38,7 +38,7 @@ testSignet('a setting is found by its name and by what it is for, with its value
   const admin = await signet.signedInUser({ role: 'admin' });
   const find = async (q: string, locale = 'en') =>
     (await admin.browser.get(`/admin/search?${new URLSearchParams({ q, ui_locales: locale })}`)).text;
-  const signUp = '/admin/settings#SIGNET_SIGN_UP';
+  const signUp = '/admin/settings/SIGNET_SIGN_UP';
   assert.ok(linksIn(await find('sign_up')).includes(signUp));
   assert.ok(linksIn(await find('SIGNET_SIGN_UP')).includes(signUp));
   const byWords = await find('create accounts');

@@ -390,6 +390,7 @@ const calls: Record<string, Prepare> = {
   'post /v1/admin/users/{user_id}/sign-out': ofUser,
   'post /v1/admin/users/{user_id}/unlock': ofUser,
   'get /v1/admin/settings': () => ({}),
+  'put /v1/admin/settings/{name}': () => ({ path: { name: 'SIGNET_REVIEW_MAILS' } }),
   'get /v1/admin/providers': async (given) => {
     await provider(given);
     return {};

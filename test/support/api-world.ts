@@ -114,6 +114,7 @@ export async function world(
       attribute_id,
       picture: 'logo',
       host: 'app.example.com',
+      name: 'SIGNET_REVIEW_MAILS',
     },
   };
 }

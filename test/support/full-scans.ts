@@ -15,6 +15,7 @@ const smallTables = new Set([
   'attributes', // no more than a limit
   'approved_hosts',
   'providers', // no more than a limit
+  'settings', // a row for each that can be changed
   'service_secrets',
   'issuing_runs', // a row for each process
   'server_heartbeat',

@@ -26,7 +26,7 @@ const leftBehind: readonly TableName[] = [
   ...(['audit_log', 'audit_heads', 'unauthenticated_events', 'failure_counters', 'client_failures'] as const),
   ...(['daily_counts', 'active_users', 'counted_places', 'count_walks', 'hidden_setup_steps'] as const),
   ...(['imported_users', 'imported_records', 'restores', 'issuing_runs', 'server_heartbeat', 'apply_leases'] as const),
-  ...(['user_terms', 'client_terms', 'cells', 'claims'] as const),
+  ...(['user_terms', 'client_terms', 'cells', 'claims', 'settings'] as const),
 ];
 
 /** Columns that a store gives by itself to what comes from elsewhere. */

@@ -44,7 +44,14 @@ export function eventSentence(view: View, names: Names, event: NamedEvent): Html
     self: event.actor === `user:${user_id}` ? 'yes' : 'other',
     reason: reason ?? '',
     role: textIn(after, 'role') ?? '',
+    value: valueSet(view, after),
   });
+}
+
+/** Of a setting. */
+function valueSet(view: View, after: unknown): Html {
+  const value = textIn(after, 'value');
+  return value === undefined ? view.t('admin.settings.source.default') : html`<q>${untrusted(value, 200)}</q>`;
 }
 
 /** Of all events of a kind. */

@@ -7,7 +7,7 @@ import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { statusBadge } from '../clients/list-page.ts';
 import { adminTab, clientPath } from '../components.ts';
-import { shownValue } from '../settings/page.ts';
+import { isOffered, settingPath, shownValue } from '../settings/page.ts';
 import { settingText } from '../settings/setting-text.ts';
 import { userBadges } from '../users/list-page.ts';
 import type { pagesNamed } from './find-pages.ts';
@@ -74,7 +74,7 @@ function clientsFound(view: View, query: string, { clients, next, complete }: No
 function settingsFound(view: View, { settings, hasMore }: NonNullable<Found['settings']>) {
   const items = settings.map(
     (setting) => html`<li><div>
-<h3><a href="/admin/settings#${setting.name}"><code>${setting.name}</code></a></h3>
+<h3><a href="${isOffered(view, setting) ? settingPath(setting) : `/admin/settings#${setting.name}`}"><code>${setting.name}</code></a></h3>
 <p>${view.t(settingText(setting.name))}</p>
 <p>${shownValue(view, setting)} (${view.t(`admin.settings.source.${setting.source}`)})</p></div></li>
 `,

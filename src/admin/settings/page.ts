@@ -4,6 +4,7 @@ import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import { badge } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { findChangeableSetting } from '../../platform/settings/changeable-settings.ts';
 import { adminTab, buttonForm } from '../components.ts';
 import { mailsPath } from '../mails/page.ts';
 import { refusedPath } from '../mails/refused-page.ts';
@@ -12,6 +13,11 @@ import { settingText } from './setting-text.ts';
 import type { MailTest } from './test-mail.ts';
 
 export const settingsPath = '/admin/settings';
+export const settingPath = ({ name }: Pick<Setting, 'name'>): string => `${settingsPath}/${name}`;
+
+/** There is a page to change it. */
+export const isOffered = (view: View, { name }: Setting): boolean =>
+  view.may('settings:write') && findChangeableSetting(name) !== undefined;
 
 type SettingsView = {
   groups: ReturnType<typeof readSettings>;
@@ -79,7 +85,7 @@ const settingRow = (
   view: View,
   one: Setting,
 ): Html => html`<tr id="${one.name}"><th scope="row"><code>${untrusted(one.name)}</code><p class="hint">${view.t(settingText(one.name))}</p></th>
-<td>${shownValue(view, one)}</td><td>${view.t(`admin.settings.source.${one.source}`)}</td></tr>
+<td>${shownValue(view, one)}</td><td>${view.t(`admin.settings.source.${one.source}`)}${isOffered(view, one) && html` <a href="${settingPath(one)}" aria-label="${view.plain('admin.settings.change.of', { name: one.name })}">${view.t('admin.settings.change')}</a>`}</td></tr>
 `;
 
 export function shownValue(view: View, { value, is_secret, source }: Setting): Html {

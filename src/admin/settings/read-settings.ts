@@ -1,12 +1,13 @@
 import { settingPrefixOf } from '../../authentication/credentials/providers.ts';
 import type { Deps } from '../../oauth/deps.ts';
+import type { Config } from '../../platform/config.ts';
 import { limitSettings } from '../../platform/limits/limit-settings.ts';
 
 /** `value`: null for what is not set; of a secret only whether it is. */
 export type Setting = {
   name: string;
   value: string | null;
-  source: 'default' | 'environment' | 'file';
+  source: 'default' | 'environment' | 'file' | 'store';
   is_secret: boolean;
 };
 
@@ -22,7 +23,6 @@ export const settingGroups = [
 ] as const;
 export type SettingGroup = (typeof settingGroups)[number];
 
-type Config = Deps['config'];
 type Reader = (config: Config) => string | number | boolean | undefined;
 /** May contain a password or is one: only whether it is set leaves this file. */
 const secret = 'secret';
@@ -103,18 +103,19 @@ const readers: { readonly [Group in SettingGroup]?: Readonly<Record<string, Read
   },
 };
 
-/** The configuration of this process, without secrets. */
-export function readSettings(config: Config): { group: SettingGroup; settings: Setting[] }[] {
-  const setting = (name: string, read: Reader | typeof secret): Setting => {
-    const from = config.setFrom[name];
-    const value = read === secret ? undefined : read(config);
-    return {
-      name,
-      value: value === undefined ? null : typeof value === 'boolean' ? (value ? 'on' : 'off') : String(value),
-      source: from ?? 'default',
-      is_secret: read === secret,
-    };
+function readSetting(config: Config, name: string, read: Reader | typeof secret): Setting {
+  const value = read === secret ? undefined : read(config);
+  return {
+    name,
+    value: value === undefined ? null : typeof value === 'boolean' ? (value ? 'on' : 'off') : String(value),
+    source: config.setFrom[name] ?? 'default',
+    is_secret: read === secret,
   };
+}
+
+/** The configuration of this process, without secrets. */
+export function readSettings(config: Deps['config']): { group: SettingGroup; settings: Setting[] }[] {
+  const setting = (name: string, read: Reader | typeof secret) => readSetting(config, name, read);
   const providers = config.providers.flatMap((provider) => {
     const prefix = settingPrefixOf(provider);
     return [
@@ -132,3 +133,7 @@ export function readSettings(config: Config): { group: SettingGroup; settings: S
         : Object.entries(readers[group] ?? {}).map(([name, read]) => setting(name, read)),
   }));
 }
+
+/** @param name of one that there is, and that is not of a provider. */
+export const settingIn = (config: Config, name: string): Setting =>
+  readSetting(config, name, Object.assign({}, ...Object.values(readers))[name]);

@@ -36,14 +36,21 @@ type LinkRoute = { Params: { token: string } };
  */
 export async function accountLinkRoutes(app: FastifyInstance, deps: Deps) {
   const mailWorks = deps.mail.works;
-  if (deps.config.signUp && mailWorks) {
-    addRequestRoutes(app, deps, 'signup', requestSignUp);
-    addLinkRoutes(app, deps, '/signup', openSignUp);
-  } else for (const path of ['/signup', '/signup/:token']) refuse(app, path, noSignUpPage);
+  if (mailWorks) await app.register((signUp) => signUpRoutes(signUp, deps));
+  else for (const path of ['/signup', '/signup/:token']) refuse(app, path, noSignUpPage);
   if (mailWorks) addRequestRoutes(app, deps, 'reset', requestPasswordReset);
   else refuse(app, '/reset', noResetPage);
   addLinkRoutes(app, deps, '/reset', openReset);
   addLinkRoutes(app, deps, '/join', openInvitation);
+}
+
+/** As long as people may sign up, which an administrator may change at any time. */
+async function signUpRoutes(app: FastifyInstance, deps: Deps) {
+  app.addHook('preHandler', async (request, reply) => {
+    if (!deps.config.signUp) return sendPage(reply, request.view, noSignUpPage(request.view), 404);
+  });
+  addRequestRoutes(app, deps, 'signup', requestSignUp);
+  addLinkRoutes(app, deps, '/signup', openSignUp);
 }
 
 function refuse(app: FastifyInstance, path: string, page: (view: View) => Page) {

@@ -24,14 +24,14 @@ export async function clientFormRoutes(
 ) {
   const pages = pagesFor(app, deps, access);
   const { registerPath, clientPath: base } = area;
-  const max = deps.config.limits.pendingClients;
+  const maxPending = () => deps.config.limits.pendingClients;
   const isFull = async ({ owner_user_id }: ClientManager['owner']) =>
     owner_user_id !== null && (await hasTooManyPending(deps, owner_user_id));
   const clientOf = ({ client_id, owner }: FormContext): Promise<Client> =>
     findOwnClient(deps, client_id, owner.owner_user_id);
 
   pages.show(registerPath, async ({ view, owner, query }) => {
-    const refusal = (await isFull(owner)) && view.t('developer.limit.pending', { max });
+    const refusal = (await isFull(owner)) && view.t('developer.limit.pending', { max: maxPending() });
     const choice = choiceIn(query);
     if (choice === undefined) return choicePage(view, area, refusal);
     return registrationPage(
@@ -55,7 +55,7 @@ export async function clientFormRoutes(
       const scopes = await deps.scopes.read();
       if (code !== 'rate_limited') return registrationPage(view, area, { formValues, scopes, problems });
       const refusal = (await isFull(owner))
-        ? view.t('developer.limit.pending', { max })
+        ? view.t('developer.limit.pending', { max: maxPending() })
         : view.t('developer.limit.hour', { wait: view.duration(retryAfter) });
       return registrationPage(view, area, { formValues, scopes, refusal });
     },
@@ -102,7 +102,7 @@ export async function clientFormRoutes(
     if (code === 'stale_revision') return view.t('developer.edit.stale');
     if (code !== 'rate_limited') return undefined;
     return client.status === 'rejected' && (await isFull(owner))
-      ? view.t('developer.edit.pending', { max })
+      ? view.t('developer.edit.pending', { max: maxPending() })
       : view.t('signin.too_many', { wait: view.duration(retryAfter) });
   }
 }

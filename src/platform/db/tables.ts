@@ -221,6 +221,7 @@ export const tables = {
     expires: { at: 'expires_at', job: 'purge pending sign-ins' },
     restore: 'delete',
   },
+  settings: { key: 'name', place: 'shared', restore: 'keep' },
   signing_keys: {
     key: 'kid',
     place: 'shared',
