@@ -3,21 +3,15 @@ import { test } from 'node:test';
 import { administrativePermissions } from '../../src/accounts/permissions.ts';
 import { lesserRoles, permissionsOfRole, type Role } from '../../src/accounts/roles.ts';
 import { tabs } from '../../src/admin/components.ts';
-import { changeRole } from '../../src/admin/users/administer-user.ts';
 import { assertRefused, attempt, changesNothing, isAdministrative, label, world } from '../support/api-world.ts';
 import type { Answer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
-import { type Signet, testSignet } from '../support/signet.ts';
+import { withRole } from '../support/roles.ts';
+import { testSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
 
 const permissionsOf = (role: Role) => permissionsOfRole[role] as ReadonlySet<string>;
-
-async function withRole(signet: Signet, role: Role): Promise<TestUser> {
-  const user = await signet.signedInUser();
-  await changeRole(signet.deps, { actor: 'cli' }, user.user_id, role);
-  return user;
-}
 
 test('only administrators can make administrators, and each lesser role has a part of what they have', () => {
   assert.deepEqual([...permissionsOf('user')], []);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { changeRole } from '../../src/admin/users/administer-user.ts';
 import { locales } from '../../src/platform/i18n/translate.ts';
 import { message, sentence } from '../support/messages.ts';
+import { withRole } from '../support/roles.ts';
 import { testSignet } from '../support/signet.ts';
 
 const env = { SIGNET_RATE_LIMITS: 'off' };
@@ -53,9 +53,9 @@ testSignet('a setting is found by its name and by what it is for, with its value
   for (const link of linksIn(limits).filter((path) => path.includes('#')))
     assert.match(page, new RegExp(`id="${link.split('#')[1]}"`), link);
   assert.doesNotMatch(await find('create accounts xyzzy'), /SIGNET_SIGN_UP/);
-  const support = await signet.signedInUser();
-  await changeRole(signet.deps, { actor: 'cli' }, support.user_id, 'support');
+  const support = await withRole(signet, 'support');
   const { text } = await support.browser.get('/admin/search?q=sign_up');
+  assert.match(text, sentence('admin.search.title'));
   assert.doesNotMatch(text, /SIGNET_SIGN_UP/, 'a role that may not read settings');
 });
 
