@@ -49,6 +49,12 @@ test('a developer registers with a script that warns at once and copies', async 
     .click(); // the first of three steps
 
   await page.locator('a[href$="?kind=web&library=authjs"]').click();
+  const asked = page.locator('#client-form :is(input:not([type=hidden]), textarea, select)');
+  assert.equal(await asked.count(), 2, 'a name and an address');
+  await page.getByLabel(message('developer.redirect_uris'), { exact: true }).fill('com.example.app:/callback');
+  await page.locator('#redirect_uris-problem').getByText(sentence('problem.redirect_uri.scheme')).waitFor();
+  await expectAccessible(page);
+  await page.locator('#register-all').click();
 
   await fillIn(page, `${callback}\nhttp://shop.test/callback`);
   const warning = page.locator('#redirect_uris-problem');
@@ -130,7 +136,7 @@ test('all of it works without JavaScript', async (t) => {
   const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url], javaScript: false });
   const path = async (part: string) => page.goto(`${signet.url}/developer/clients/${client_id}${part}`);
 
-  await open(page, signet, ada, '/developer/register?kind=web&library=other');
+  await open(page, signet, ada, '/developer/register?kind=web&library=other&settings=all');
   await fillIn(page, 'https://shop.test/*');
   await page.getByRole('button', { name: message('developer.register.submit'), exact: true }).click();
   await page.locator('#redirect_uris-problem').getByText(sentence('problem.redirect_uri.wildcard')).waitFor();

@@ -30,7 +30,7 @@ test('a client from its registration to its suspension: developer, administrator
   const [developers, administrators, users] = desks.map(({ page }) => page) as [Page, Page, Page];
 
   // A developer registers a client, and sees its secret once.
-  await goTo(developers, signet, '/developer/register?kind=web&library=other', developer);
+  await goTo(developers, signet, '/developer/register?kind=web&library=other&settings=all', developer);
   await developers.getByLabel(message('developer.name'), { exact: true }).fill('Field Notes');
   await developers.locator('#technical > summary').click();
   await developers.getByLabel(message('developer.client_type.confidential')).check();

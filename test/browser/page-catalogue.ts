@@ -123,6 +123,11 @@ const accountPages: CataloguePage[] = [
   { name: 'developer-none', path: '/developer', as: 'mary' },
   { name: 'developer-choice', path: '/developer/register', as: 'mary' },
   { name: 'developer-form', path: '/developer/register?kind=web&library=spring-security-6', as: 'mary' },
+  {
+    name: 'developer-form-all',
+    path: '/developer/register?kind=web&library=spring-security-6&settings=all',
+    as: 'mary',
+  },
   { name: 'developer-form-native', path: '/developer/register?kind=native&library=appauth', as: 'mary' },
   { name: 'developer-form-service', path: '/developer/register?kind=service&library=jose', as: 'mary' },
   { name: 'developer-form-mcp', path: '/developer/register?kind=mcp&library=mcp-remote', as: 'mary' },

@@ -1105,7 +1105,8 @@ test('the settings are what the libraries take', async (t) => {
 test('a registration begins with the kind of app and its library', async (t) => {
   const signet = await startSignet(t);
   const ada = await signet.signedInUser();
-  const form = async (query: string) => (await ada.browser.get(`/developer/register${query}`)).text;
+  const short = async (query: string) => (await ada.browser.get(`/developer/register${query}`)).text;
+  const form = (query: string) => short(query === '' ? '' : `${query}&settings=all`);
 
   await t.test('every library is offered for each kind of app that it is used for', async () => {
     const links = [...(await form('')).matchAll(/href="\/developer\/register\?kind=(\w+)&amp;library=([\w-]+)"/g)];
@@ -1150,6 +1151,57 @@ test('a registration begins with the kind of app and its library', async (t) => 
       assert.match(mcp, new RegExp(`<textarea id="redirect_uris"[^>]*>\\n${uri}</textarea>`));
       assert.doesNotMatch(mcp, /name="claims_in_id_token" value="on" checked/);
     }
+  });
+
+  await t.test('after the kind of app, a registration asks for a name and an address, and sends the rest', async () => {
+    const fieldsIn = (text: string) =>
+      [...text.matchAll(/<(?:input|textarea|select) id="(\w+)" name/g)]
+        .map(([, id]) => id)
+        .filter((id) => id !== 'jump');
+    for (const query of [
+      '?kind=web&library=spring-security-7',
+      '?kind=spa&library=oidc-client-ts',
+      '?kind=mcp&library=other',
+    ])
+      assert.deepEqual(fieldsIn(await short(query)), ['name', 'redirect_uris'], query);
+    const text = await short('?kind=spa&library=oidc-client-ts');
+    const [, all = ''] = /href="([^"]+)" id="register-all"/.exec(text) ?? [];
+    assert.ok(
+      fieldsIn((await ada.browser.get(all.replaceAll('&amp;', '&'))).text).length > 10,
+      'everything, on demand',
+    );
+    const eve = await signet.signedInUser();
+    /** The form as it is sent by a browser. */
+    const fill = async (redirect_uris: string, changes = {}) => {
+      const { text: drawn } = await eve.browser.get('/developer/register?kind=spa&library=oidc-client-ts');
+      const hidden = drawn
+        .split('id="client-form"')[1]!
+        .matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g);
+      const sent = Object.fromEntries([...hidden].map(([, name = '', value = '']) => [name, value]));
+      return eve.browser.post('/developer/register', { ...sent, name: 'Short form', redirect_uris, ...changes });
+    };
+    const refused = await fill('http://shop.test/callback');
+    assert.equal(refused.status, 400);
+    assert.deepEqual(fieldsIn(refused.text), ['name', 'redirect_uris'], 'as it was filled in');
+    assert.match(refused.text, /value="Short form"/);
+    assert.match(refused.text, sentence('problem.redirect_uri.http'));
+    const wrong = await fill('https://shop.test/callback', { application_type: 'none' });
+    assert.equal(wrong.status, 400);
+    assert.ok(fieldsIn(wrong.text).length > 10, 'what is wrong behind it is shown');
+    const done = await fill('https://shop.test/callback');
+    const [, client_id = ''] = /clients\/(cl_[\w-]+)\?done=registered/.exec(done.location) ?? [];
+    const { json } = await eve.browser.get(`${api}/${client_id}`);
+    const { client_type, application_type, library, allowed_scopes, post_logout_redirect_uris: after } = json ?? {};
+    assert.deepEqual(
+      { client_type, application_type, library, allowed_scopes, after },
+      {
+        client_type: 'public',
+        application_type: 'spa',
+        library: 'oidc-client-ts',
+        allowed_scopes: ['openid', 'profile', 'email'],
+        after: ['https://shop.test/'],
+      },
+    );
   });
 
   await t.test('what the choice of a library sets is folded, and opens when something in it is wrong', async () => {

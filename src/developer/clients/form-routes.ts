@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Client } from '../../clients/client.ts';
 import { editClient, withdrawChange } from '../../clients/edit-client.ts';
 import { findOwnClient, hasTooManyPending } from '../../clients/find-clients.ts';
+import { kinds } from '../../clients/libraries/library.ts';
 import { registerClient } from '../../clients/register-client.ts';
 import { readClientEdit, readRegistration } from '../../clients/registration.ts';
 import type { Deps } from '../../oauth/deps.ts';
@@ -12,7 +13,7 @@ import { type ClientArea, clientPath } from '../navigation.ts';
 import type { ClientManager } from '../owner.ts';
 import { secretPage } from '../secrets/page.ts';
 import { choiceIn, choicePage, formFor } from './choice-page.ts';
-import { bodyOf, formValuesOf, readFormValues } from './form-values.ts';
+import { askedFirst, bodyOf, formValuesOf, readFormValues } from './form-values.ts';
 import { editPage, registrationPage } from './page.ts';
 
 /** The forms with which clients are registered and edited, for owners and, for clients without one, for administrators. */
@@ -38,7 +39,7 @@ export async function clientFormRoutes(
       view,
       area,
       { formValues: formFor(choice), scopes: await deps.scopes.read(), refusal },
-      choice.kind,
+      { kind: choice.kind, isWhole: query.settings === 'all' },
     );
   });
   pages.post(registerPath, {
@@ -53,11 +54,14 @@ export async function clientFormRoutes(
     async redraw({ view, owner }, { refusal: { code, problems, retryAfter = 60 }, form }) {
       const formValues = readFormValues(form);
       const scopes = await deps.scopes.read();
-      if (code !== 'rate_limited') return registrationPage(view, area, { formValues, scopes, problems });
+      // What is wrong behind the form is shown in the one that asks for everything.
+      const isWhole = problems.some(({ path }) => !askedFirst.some((name) => path.split('/')[0] === name));
+      const asked = { kind: kinds.find((known) => known === form.kind), isWhole };
+      if (code !== 'rate_limited') return registrationPage(view, area, { formValues, scopes, problems }, asked);
       const refusal = (await isFull(owner))
         ? view.t('developer.limit.pending', { max: maxPending() })
         : view.t('developer.limit.hour', { wait: view.duration(retryAfter) });
-      return registrationPage(view, area, { formValues, scopes, refusal });
+      return registrationPage(view, area, { formValues, scopes, refusal }, asked);
     },
   });
 

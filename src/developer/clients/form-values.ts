@@ -104,6 +104,28 @@ export function formValuesOf(client: Client): FormValues {
   } as FormValues;
 }
 
+/** What a form asks for that does not ask for everything. */
+export const askedFirst = ['name', 'redirect_uris'] as const satisfies readonly FieldName[];
+
+/** The others as a browser would send them, with the kind of their control. */
+export function valuesBehind(formValues: FormValues): { name: string; value: string; kind: string }[] {
+  const rest = fieldNames.filter((name) => !askedFirst.some((one) => one === name));
+  const fields = rest.flatMap((name): { name: string; value: string; kind: string }[] => {
+    const value = formValues[name];
+    const { kind } = fieldOf(name).control;
+    if (kind === 'scopes')
+      return (value as readonly string[]).map((scope) => ({ name: scopeField(scope), value: 'on', kind }));
+    const sent = value === true ? 'on' : value || '';
+    return sent === '' ? [] : [{ name, value: String(sent), kind }];
+  });
+  const { client_type, sign_out } = formValues;
+  return [
+    ...fields,
+    { name: 'client_type', value: client_type, kind: 'choice' },
+    ...(sign_out === undefined ? [] : [{ name: 'sign_out', value: sign_out, kind: 'sign_out' }]),
+  ];
+}
+
 /** What is no JSON stays a text, which is refused as such. */
 function jsonOf(text: string): unknown {
   try {

@@ -9,7 +9,7 @@ import { alert, hidden } from '../../platform/pages/form.ts';
 import { type Html, html, type Renderable, untrusted } from '../../platform/pages/html.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { libraryName, libraryOptions } from '../setup/setup.ts';
-import { type FormValues, linesOf, scopeField, wordsOf } from './form-values.ts';
+import { type FormValues, linesOf, scopeField, valuesBehind, wordsOf } from './form-values.ts';
 
 /** The form as it was filled in, right or wrong. */
 export type ClientForm = {
@@ -49,6 +49,27 @@ ${folded(context, 'technical', librarySummary(context, revision), fieldsIn('tech
 ${folded(context, 'more', view.t('developer.form.more'), [...fieldsIn('more'), 'note_to_reviewer'], moreForm(context, revision))}
 ${revision !== undefined && noteToReviewer(context)}
 <button type="submit" id="${submit.id}">${view.t(submit.label)}</button>
+</form>`;
+}
+
+/**
+ * Asks for what no choice of a library tells. The rest is sent as it was set for it, and can be changed on the client's page.
+ * @param all the path of the form that asks for everything.
+ */
+export function shortClientForm(
+  view: View,
+  { formValues, scopes, problems = [] }: ClientForm,
+  { action, id, label, kind, all }: Submit & { kind: string; all: string },
+): Html {
+  const context = { view, formValues, scopes, problems };
+  const library = findLibrary(formValues.library);
+  return html`<form method="post" action="${action}" id="client-form" data-check="/v1/oauth/clients/check">
+${hidden('kind', kind)}${valuesBehind(formValues).map(
+  (one) =>
+    html`<input type="hidden" name="${one.name}" value="${one.value}"${one.kind === 'choice' && html` data-kind="choice"`}>\n`,
+)}${field(context, 'name')}${libraryAdvice(view, formValues.library)}${field(context, 'redirect_uris')}
+<p class="hint">${view.t('developer.form.rest', { library: library === undefined ? '' : libraryName(view, library) })} <a href="${all}" id="register-all">${view.t('developer.form.all')}</a></p>
+<button type="submit" id="${id}">${view.t(label)}</button>
 </form>`;
 }
 

@@ -6,6 +6,7 @@ import { guidesPath } from '../../platform/guides/guides.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { alert, copyButton, copyScripts, notice } from '../../platform/pages/form.ts';
 import { type Html, html, looksLikeUrl, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
+import { pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
@@ -14,7 +15,7 @@ import type { History, HistoryEvent } from '../activity/activity.ts';
 import { aboveClient, type ClientArea, clientPath, developerTab } from '../navigation.ts';
 import { librarySelect, setup } from '../setup/setup.ts';
 import { fieldEntries, fieldText } from './field-text.ts';
-import { type ClientForm, clientForm, formAlerts } from './form.ts';
+import { type ClientForm, clientForm, formAlerts, shortClientForm } from './form.ts';
 
 /** What was just done, by the name that the query has for it; other values are ignored. */
 const done = ['registered', 'saved', 'resubmitted', 'staged', 'withdrawn', 'unchanged'] as const;
@@ -168,8 +169,13 @@ ${clientForm(view, form, { action: `${path}/edit`, id: 'edit-submit', label }, c
   };
 }
 
-/** @param kind as it was chosen; left out where the form was sent already. */
-export const registrationPage = (view: View, area: ClientArea, form: ClientForm, kind?: Kind): Page => ({
+/** @param asked the kind as it was chosen, if known, and whether the form asks for everything. */
+export const registrationPage = (
+  view: View,
+  area: ClientArea,
+  form: ClientForm,
+  { kind, isWhole }: { kind: Kind | undefined; isWhole: boolean },
+): Page => ({
   title: view.plain('developer.register.title'),
   tab: area.registerTab,
   scripts: ['developer'],
@@ -179,8 +185,14 @@ export const registrationPage = (view: View, area: ClientArea, form: ClientForm,
 ${kind === 'mcp' && html`<div class="advice" id="mcp-advice"><p>${view.t('developer.kind.mcp.advice')} <a href="${guidesPath}/resource-servers/mcp">${view.t('developer.setup.guides.mcp')}</a></p></div>`}
 ${kind === 'service' && html`<div class="advice"><p>${view.t('developer.kind.service.advice')} <a href="${guidesPath}/resource-servers">${view.t('developer.setup.guides.apis')}</a></p></div>`}
 ${formAlerts(view, form)}
-${clientForm(view, form, { action: area.registerPath, id: 'register-submit', label: 'developer.register.submit' })}`,
+${kind === undefined || isWhole ? clientForm(view, form, registration(area)) : shortClientForm(view, form, { ...registration(area), kind, all: wholeForm(area, kind, form) })}`,
 });
+
+const registration = ({ registerPath: action }: ClientArea) =>
+  ({ action, id: 'register-submit', label: 'developer.register.submit' }) as const;
+
+const wholeForm = ({ registerPath }: ClientArea, kind: Kind, { formValues: { library } }: ClientForm): string =>
+  pathWith(registerPath, { kind, library, settings: 'all' });
 
 type ListedClient = { client: Client; week: ClientWeek | undefined };
 

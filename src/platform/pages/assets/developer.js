@@ -91,6 +91,7 @@
   function show(name, fields, body) {
     const found = fields.filter(({ path }) => path === name || path.startsWith(`${name}/`));
     const box = document.getElementById(`${name}-problem`);
+    if (!box) return; // the form sends it, and asks for it nowhere
     const entries = found.map(({ path, message }) => {
       const entry = document.createElement('li');
       const place = path.split('/')[1];
