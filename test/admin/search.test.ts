@@ -41,12 +41,15 @@ testSignet('a setting is found by its name and by what it is for, with its value
   const signUp = '/admin/settings/SIGNET_SIGN_UP';
   assert.ok(linksIn(await find('sign_up')).includes(signUp));
   assert.ok(linksIn(await find('SIGNET_SIGN_UP')).includes(signUp));
+  const bySign = linksIn(await find('sign'));
+  assert.ok(bySign.includes(signUp));
+  assert.ok(!bySign.includes('/admin/settings#SIGNET_PORT'), 'all of them begin with our name');
   const byWords = await find('create accounts');
   assert.ok(linksIn(byWords).includes(signUp));
   assert.match(byWords, /<bdi>on<\/bdi> \(Default\)/);
   assert.match(byWords, sentence('admin.settings.where'));
   assert.ok(linksIn(await find('selbst Konto', 'de')).includes(signUp), 'in the language of the reader');
-  const limits = await find('signet_limit');
+  const limits = await find('signet_limit_password');
   assert.equal(linksIn(limits).filter((path) => path.startsWith('/admin/settings#SIGNET_LIMIT_')).length, 5);
   assert.match(limits, /id="search-settings" href="\/admin\/settings"/, 'there are more');
   const { text: page } = await admin.browser.get('/admin/settings');

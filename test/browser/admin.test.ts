@@ -122,6 +122,7 @@ test('every page of administration is accessible, light and dark, on a phone and
     '/admin/audit',
     '/admin/audit/unauthenticated',
     '/admin/settings',
+    '/admin/settings/SIGNET_SECOND_FACTOR',
     '/admin/settings/mails',
     new URL(stopUrl(signet.deps, admin.user_id)).pathname,
     '/admin/users/refused-addresses',
