@@ -66,7 +66,15 @@ test('a passkey: added on its page, named, used to sign in by the button, remove
   await page.getByRole('button', { name: message('passkey.remove') }).click();
   await page.getByText(message('passkey.none')).waitFor();
 
-  // The browser still offers what is removed here, and so as often as it is asked: once is enough.
+  expectQuiet();
+});
+
+test('a passkey that was removed elsewhere is refused with a word, and the user may try another way', async (t) => {
+  const { signet, url, user, page, expectQuiet } = await begin(t);
+  await signInWithPassword(page, url, user);
+  await addPasskey(page, url);
+  await plain(signet.deps.db).run('delete from passkeys where user_id = $1', [user.user_id]);
+  // The browser still offers it, and so as often as it is asked: once is enough.
   await page.route('**/options', (route) => route.abort());
   await page.route('**/options', (route) => route.continue(), { times: 1 });
   await signOut(page);

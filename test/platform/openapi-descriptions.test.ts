@@ -163,7 +163,7 @@ test('the reference has a command for each grant and caller, the members of each
   assert.match(write, /service credential with its ID and secret/);
   assert.doesNotMatch(write, /CLIENT_SECRET/);
   for (const q of ['code_verifier', 'invalid_grant', '429', 'rate limit', 'stored_version', 'webhook signature']) {
-    const { text } = await signet.newBrowser().get(`/reference/search?${new URLSearchParams({ q })}`);
+    const { text } = await signet.newBrowser().get(`/docs/search?${new URLSearchParams({ q })}`);
     assert.match(text, /<li><a href="\/reference\/[^"]+"><code>/, q);
   }
 });

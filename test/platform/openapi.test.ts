@@ -123,13 +123,13 @@ test('no address for programs is left out of the description', async (t) => {
 test('an endpoint is found by words of its address or description, without a script', async (t) => {
   const { signet } = await describedApi(t);
   const search = async (q: string) => {
-    const { text } = await signet.newBrowser().get(`/reference/search?${new URLSearchParams({ q })}`);
+    const { text } = await signet.newBrowser().get(`/docs/search?${new URLSearchParams({ q })}`);
     return [...text.matchAll(/<li><a href="\/reference\/[^"]+"><code>([^<]+)</g)].map(([, found]) => found);
   };
   assert.ok((await search('Redeem CODE')).includes('POST /oauth/token'));
   assert.deepEqual(await search('issueTokens refresh'), ['POST /oauth/token']);
   assert.deepEqual(await search('redeem zebra'), []);
-  const { text } = await signet.newBrowser().get('/reference/search?q=%3Cb%3E%22');
+  const { text } = await signet.newBrowser().get('/docs/search?q=%3Cb%3E%22');
   assert.match(text, /value="&lt;b&gt;&quot;"/);
 });
 
