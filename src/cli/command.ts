@@ -276,9 +276,12 @@ export function helpOf(name: string, command: Command, example?: string): string
   const begin = `Usage: signet ${name}`;
   const inOneLine = [begin, ...pieces].join(' ');
   const usage = inOneLine.length <= width ? inOneLine : [begin, ...wrap(pieces, width - 4)].join('\n    ');
+  const choices = Object.values(operands).flatMap(({ value, oneOf }) =>
+    value && oneOf ? [`<${value}> is one of ${oneOf.join(', ')}.`] : [],
+  );
   return `${usage}
 
-${wrap(summary.split(' '), width).join('\n')}
+${[summary, ...choices].map((text) => wrap(text.split(' '), width).join('\n')).join('\n\n')}
 
 Options:
 ${columns([...explained, ...Object.entries(everywhere).map(([name, { help }]) => [`--${name}`, help])])}

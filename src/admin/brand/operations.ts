@@ -231,7 +231,7 @@ export const brandOperations = {
       });
       return answered(deps, await editBrand(deps, caller, { words: { [place]: Object.fromEntries(given) } }));
     },
-    command: { name: 'brand set-words', operands: { place: { oneOf: [...places] } }, text: describe },
+    command: { name: 'brand set-words', operands: { place: { value: 'place', oneOf: [...places] } }, text: describe },
   }),
 
   setPicture: operation({

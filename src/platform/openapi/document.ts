@@ -34,7 +34,7 @@ const ErrorBody = Type.Object(
       Type.String({ description: 'With `invalid_state`: the state that does not allow it.' }),
     ),
     stored_revision: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'With `stale_revision`: the revision that is stored by now.' }),
+      Type.Integer({ minimum: 0, description: 'With `stale_revision`: the revision that is stored by now.' }),
     ),
     stored_version: Type.Optional(
       Type.Integer({ minimum: 0, description: 'With `stale_version`: the version that is stored already.' }),

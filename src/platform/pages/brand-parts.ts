@@ -66,9 +66,10 @@ export function agreement(view: View): Html | false {
   return html`<p class="hint" id="agreement">${terms && html`${view.t('signup.agree', { terms })} ${since} `}${privacy}</p>\n`;
 }
 
-/** At the foot of a page for people. */
-export function brandFoot(view: View): Html | false {
-  const { support, t } = view;
+/** At the foot of a page for people. @param content of the page: what it has said of whom to ask is not said twice. */
+export function brandFoot(view: View, content: Html): Html | false {
+  const { t } = view;
+  const support = content.toString().includes(String(view.support)) ? undefined : view.support;
   const links = [termsLink(view), privacyLink(view), helpLink(view), support].flatMap((link) => (link ? [link] : []));
   const words = ownWords(view, 'footer');
   if (!words && links.length === 0) return false;

@@ -79,7 +79,7 @@ ${tab && breadcrumbs(t, tab, page.above, visit.url)}${absentNotice(view)}${tab &
 `)
 }${page.words === undefined ? content : belowHeading(content, ownWords(view, page.words))}
 </main>
-${!tab && !aside && foot(view)}</body>
+${!tab && !aside && foot(view, content)}</body>
 </html>
 `;
 };
@@ -182,8 +182,8 @@ function absentNotice({ t }: View): Html | false {
 `;
 }
 
-function foot(view: View): Html | false {
-  const [brand, languages] = [brandFoot(view), languageChoice(view)];
+function foot(view: View, content: Html): Html | false {
+  const [brand, languages] = [brandFoot(view, content), languageChoice(view)];
   return (brand || languages) && html`<footer class="foot">${brand}${languages}</footer>\n`;
 }
 
