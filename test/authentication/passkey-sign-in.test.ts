@@ -120,6 +120,9 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
     await user.browser.delete(`/v1/me/passkeys/${removed.id}`);
     const { user_id } = await signet.signedInUser();
     await disableUser(signet.deps, { actor: 'cli' }, user.user_id);
+    // A browser is told to forget what is unknown here, and would also forget what is only disabled.
+    const said = (text: string) =>
+      withoutFormIds(text).replaceAll(/<[^>]*(?:data-passkey-signals=|passkey-signals-)[^>]*>(?:<\/\w+>)?\n?/g, '');
     const answers: string[] = [];
     const browser = signet.newBrowser(); // one browser, so that nothing but the reason differs
     for (const authenticator of [removed, kept, newAuthenticator(signet.url)]) {
@@ -130,12 +133,12 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
         browser,
       );
       assertNotSignedIn(answer, browser, 403);
-      answers.push(withoutFormIds(answer.text));
+      answers.push(said(answer.text));
     }
     assert.equal(new Set(answers).size, 1);
     const { answer } = await signInWithPasskey(signet, kept, {}, browser);
     assertNotSignedIn(answer, browser, 403);
-    assert.equal(withoutFormIds(answer.text), answers[0]);
+    assert.equal(said(answer.text), answers[0]);
   });
 
   await t.test('a signature counter that does not grow is refused, logged and reported by mail', async () => {
