@@ -54,7 +54,7 @@ const Backlog = row('a queue of deliveries', { waiting: integer });
 const Counts = row('deliveries of a receiver', { waiting: integer, delivered: integer, dead: integer });
 
 /** Larger numbers are all alike: one more than this. */
-export const deliveriesCountedAtMost = 1000;
+export const deliveriesCountedAtMost = 500;
 export type DeliveryCounts = Readonly<Record<DeliveryState, number>>;
 
 const newestFirst = (one: QueuedDelivery, other: QueuedDelivery): number =>

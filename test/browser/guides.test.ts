@@ -19,7 +19,7 @@ test('a developer finds a guide by its task, reads it on any screen, and copies 
   await page.locator(`[data-copy="${await receiver.getAttribute('id')}"]`).click();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), await receiver.inputValue());
 
-  const guides = readGuides(signet.url);
+  const guides = await readGuides(signet.url);
   const kinds = [
     '/docs',
     '/docs/help-a-user',

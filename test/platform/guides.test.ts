@@ -18,7 +18,7 @@ const textOf = (asset: string): string =>
 
 test('every page of the documentation is served, with the address of this server in its examples', async (t) => {
   const signet = await startSignet(t);
-  const guides = readGuides(signet.url);
+  const guides = await readGuides(signet.url);
   assert.ok(guides.length >= 100, `${guides.length} pages`);
   assert.equal(guides[0]!.path, '/docs');
   for (const { path, asset, title } of guides) {
@@ -64,7 +64,7 @@ test('the pictures of the documentation, and the files that it offers, are serve
 test('in the guides each link leads to a guide and heading that is there, or out of this server', async (t) => {
   const signet = await startSignet(t);
   const pages = new Map<string, string>();
-  for (const { path } of readGuides(signet.url)) pages.set(path, (await signet.newBrowser().get(path)).text);
+  for (const { path } of await readGuides(signet.url)) pages.set(path, (await signet.newBrowser().get(path)).text);
   let links = 0;
   for (const [path, text] of pages) {
     const [, article = ''] = /<article lang="en">([\s\S]*)<\/article>/.exec(text) ?? [];
@@ -83,9 +83,9 @@ test('in the guides each link leads to a guide and heading that is there, or out
   assert.ok(links > 60, `${links} links`);
 });
 
-test('a heading has the same anchor here as in the documentation', () => {
+test('a heading has the same anchor here as in the documentation', async () => {
   const site = new Map(renderPages().pages.map(({ source, sections }) => [source, sections.map(({ id }) => id)]));
-  for (const { asset, sections } of readGuides('https://id.example.com')) {
+  for (const { asset, sections } of await readGuides('https://id.example.com')) {
     const source = posix.join('src', documentation[posix.dirname(asset)]!, posix.basename(asset));
     assert.deepEqual(
       sections.map(({ id }) => id),

@@ -11,7 +11,8 @@ const fail = () => {
 const ways: Readonly<Record<string, (response: http.ServerResponse) => void>> = {
   '/throw/at-once': fail,
   '/throw/timer': (response) => unanswered(response, (later) => setTimeout(later, 1)),
-  '/throw/rejection': (response) => unanswered(response, (later) => void Promise.resolve().then(later)),
+  '/throw/rejection': (response) =>
+    unanswered(response, (later) => void new Promise((resolve) => setImmediate(resolve)).then(later)),
 };
 
 /** The callback that fails is the one that would have answered. */

@@ -163,7 +163,7 @@ function passkeyPages(app: FastifyInstance, deps: Deps) {
       done: refusal ? undefined : passkeyNotices.find((notice) => notice === request.queryParameters.done),
       problem: refusal && (userMessage ? view.t(userMessage.key, userMessage.values) : refusal.message),
     });
-    return withAcceptedPasskeys(deps, page, session, passkeys);
+    return canHavePasskeys(deps.config) ? withAcceptedPasskeys(deps, page, session, passkeys) : page;
   };
   const form = {
     page: passkeysPath,

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { documentation, isDocumentation, listAssets, readAsset, readAssetBytes } from '../assets.ts';
-import { firstSentence, renderMarkdown, type Section, type Surroundings, sectionsOf } from './markdown.ts';
+import type { Section, Surroundings } from './markdown.ts';
 
 /** A page of the documentation on this server. */
 export type Guide = {
@@ -32,9 +32,10 @@ const filesIn = (folder: string): string[] =>
   );
 
 /** The documentation, with this server's own address in the examples: its first page, then the order of the links there and of the folders. */
-export function readGuides(issuer: string): readonly Guide[] {
+export async function readGuides(issuer: string): Promise<readonly Guide[]> {
+  const markdown = await import('./markdown.ts'); // few processes are asked for it
   const assets = Object.keys(documentation).flatMap(filesIn).filter(isPage);
-  const guides = new Map(assets.map((asset) => [asset, guideOf(asset, issuer)]));
+  const guides = new Map(assets.map((asset) => [asset, guideOf(markdown, asset, issuer)]));
   const first = partsOfIndex().flatMap((part) => part.assets);
   return [...new Set(['docs/README.md', ...first, ...assets])].flatMap((asset) => guides.get(asset) ?? []);
 }
@@ -62,7 +63,11 @@ const bare: Surroundings = {
     [header, ...rows].map((cells) => cells.map(({ content }) => `<td>${content}</td>`).join('')).join(''),
 };
 
-function guideOf(asset: string, issuer: string): Guide {
+function guideOf(
+  { renderMarkdown, sectionsOf, firstSentence }: typeof import('./markdown.ts'),
+  asset: string,
+  issuer: string,
+): Guide {
   const markup = renderMarkdown(textOf(asset, issuer), bare);
   const sections = sectionsOf(markup);
   const title = sections[0]!.heading;
@@ -80,12 +85,18 @@ function guideOf(asset: string, issuer: string): Guide {
 }
 
 /** @returns markup of a page. @param by how code and tables look here. */
-export const renderGuide = ({ asset }: Guide, issuer: string, by: Pick<Surroundings, 'code' | 'table'>): string =>
-  renderMarkdown(textOf(asset, issuer), {
+export async function renderGuide(
+  { asset }: Guide,
+  issuer: string,
+  by: Pick<Surroundings, 'code' | 'table'>,
+): Promise<string> {
+  const { renderMarkdown } = await import('./markdown.ts');
+  return renderMarkdown(textOf(asset, issuer), {
     ...by,
     linkTo: (href) => addressOf(asset, href),
     pictureAt: (href) => addressOf(asset, href),
   });
+}
 
 const pathOf = (asset: string): string => `/${asset.replace(/(?:\/README)?\.md$/, '')}`;
 

@@ -164,8 +164,14 @@ export function refuseOtherMethods(app: FastifyInstance, longestParameter: numbe
     if (config?.page) path.form ??= config.form ?? parentOf(url, declared);
     declared.set(url, path);
   });
+  /** An address that takes a form alone, and that a page with a parameter there would take for its own. */
+  function hiddenPath({ method, routeOptions, url }: FastifyRequest) {
+    if (method !== 'GET' || !routeOptions.config.page) return null;
+    const exact = declared.get(url.split('?', 1)[0]!);
+    return exact === undefined || exact.methods.has('GET') ? null : { store: exact, params: {} };
+  }
   app.addHook('onRequest', (request, reply, done) => {
-    const found = request.is404 ? pathOf(request.url) : null;
+    const found = request.is404 ? pathOf(request.url) : hiddenPath(request);
     if (found === null) return done();
     const { methods: known, form, cors } = found.store as Path;
     // A reload of the answer to a form, or a bookmark of it: redirect to the form.

@@ -6,9 +6,9 @@ import type { Page } from '../pages/page.ts';
 import type { View } from '../pages/view.ts';
 import { type Contents, guideNavigation, indexOf, searchForm } from './contents.ts';
 
-export function guidePage(view: View, contents: Contents, guide: Guide): Page {
+export async function guidePage(view: View, contents: Contents, guide: Guide): Promise<Page> {
   const isIndex = guide === indexOf(contents);
-  const article = Html.trusted(renderGuide(guide, contents.issuer, looks(view)));
+  const article = Html.trusted(await renderGuide(guide, contents.issuer, looks(view)));
   return {
     title: guide.title,
     aside: { home: '/developer', content: guideNavigation(view, contents, guide) },

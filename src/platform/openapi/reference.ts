@@ -40,30 +40,33 @@ export async function openApiRoutes(app: FastifyInstance, deps: ViewDeps, descri
     return sendPublicDocument(request, reply, document);
   });
 
-  let guides: readonly Guide[] | undefined;
-  const contents = (): Contents => {
+  let guides: Promise<readonly Guide[]> | undefined;
+  const contents = async (): Promise<Contents> => {
     guides ??= readGuides(deps.config.baseUrl);
-    return { issuer: deps.config.baseUrl, guides, document: describe() };
+    return { issuer: deps.config.baseUrl, guides: await guides, document: describe() };
   };
-  const pages = new Map<string, Page>(); // public, and the same for all
-  const send = (reply: FastifyReply, view: View, path: string, draw: () => Page) =>
-    sendPage(reply, view, pages.getOrInsertComputed(`${view.locale} ${path}`, draw));
-  const add = (path: string, draw: (view: View) => Page) =>
-    app.get(path, { config: { page: true } }, async ({ view }, reply) => send(reply, view, path, () => draw(view)));
-  add('/reference', (view) => referenceIndex(view, deps.config, contents()));
+  const pages = new Map<string, Promise<Page>>(); // public, and the same for all
+  const send = async (reply: FastifyReply, view: View, path: string, draw: () => Promise<Page>) =>
+    sendPage(reply, view, await pages.getOrInsertComputed(`${view.locale} ${path}`, draw));
+  const add = (path: string, draw: (view: View, contents: Contents) => Page) =>
+    app.get(path, { config: { page: true } }, async ({ view }, reply) =>
+      send(reply, view, path, async () => draw(view, await contents())),
+    );
+  add('/reference', (view, contents) => referenceIndex(view, deps.config, contents));
   app.get(searchPath, { config: { page: true } }, async (request, reply) => {
     const { q = '' } = request.queryParameters;
-    return sendPage(reply, request.view, searchPage(request.view, contents(), q.trim().slice(0, maxQuery)));
+    return sendPage(reply, request.view, searchPage(request.view, await contents(), q.trim().slice(0, maxQuery)));
   });
   for (const tag of Object.keys(tags) as Tag[])
-    add(referencePath(tag), (view) => referencePage(view, deps.config, contents(), tag));
+    add(referencePath(tag), (view, contents) => referencePage(view, deps.config, contents, tag));
   const files = new Map<string, ReturnType<typeof representations>>();
   for (const path of [guidesPath, `${guidesPath}/:page`, `${guidesPath}/:folder/:page`]) {
     app.get(path, { config: { page: true } }, async (request, reply) => {
       const { view } = request;
       const [wanted = ''] = request.url.split('?', 1);
-      const guide = contents().guides.find(({ path }) => path === wanted);
-      if (guide) return send(reply, view, guide.path, () => guidePage(view, contents(), guide));
+      const all = await contents();
+      const guide = all.guides.find(({ path }) => path === wanted);
+      if (guide) return send(reply, view, guide.path, () => guidePage(view, all, guide));
       const file = guideFile(wanted);
       if (!file) throw notFound();
       reply.header('cache-control', 'public, max-age=3600');
