@@ -449,3 +449,13 @@ test('npm test: a run that passes and prints an error of ours does not pass', as
   assert.match(output, /^An error was logged that no test expected/m);
   assert.equal(code, 1);
 });
+
+test('every setting that a document names is one that docs/configuration.md has', () => {
+  const namesIn = (document: string) => read(document).match(/\bSIGNET_[A-Z0-9_]*[A-Z0-9]\b/g) ?? [];
+  const known = new Set(namesIn('docs/configuration.md'));
+  const isKnown = (name: string) => known.has(name) || /^SIGNET_(?:PROVIDER|GOOGLE)/.test(name);
+  const unknown = documents.flatMap((document) =>
+    namesIn(document).flatMap((name) => (isKnown(name) ? [] : [`${document}: ${name}`])),
+  );
+  assert.deepEqual(unknown, []);
+});

@@ -150,7 +150,7 @@ const describe = ({ pictures, words, ...brand }: ReturnType<typeof record>) =>
   ]);
 
 /** The member of the words in one language. */
-export const wordsMember = (locale: string) => `text_${locale.toLowerCase().replaceAll('-', '_')}` as const;
+const wordsMember = (locale: string) => `text_${locale.toLowerCase().replaceAll('-', '_')}` as const;
 const wordsIn = (locale: string) =>
   Type.Optional(
     nullable(

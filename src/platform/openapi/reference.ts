@@ -59,7 +59,13 @@ export async function openApiRoutes(app: FastifyInstance, deps: ViewDeps, descri
   });
   for (const tag of Object.keys(tags) as Tag[])
     add(referencePath(tag), (view, contents) => referencePage(view, deps.config, contents, tag));
-  const files = new Map<string, ReturnType<typeof representations>>();
+  const files = new Map<string, { type: string; forms: ReturnType<typeof representations> }>();
+  function fileAt(path: string) {
+    const known = files.get(path);
+    const file = known ? undefined : guideFile(path);
+    if (file) files.set(path, { type: file.type, forms: representations(file.content) });
+    return files.get(path);
+  }
   for (const path of [guidesPath, `${guidesPath}/:page`, `${guidesPath}/:folder/:page`]) {
     app.get(path, { config: { page: true } }, async (request, reply) => {
       const { view } = request;
@@ -67,16 +73,11 @@ export async function openApiRoutes(app: FastifyInstance, deps: ViewDeps, descri
       const all = await contents();
       const guide = all.guides.find(({ path }) => path === wanted);
       if (guide) return send(reply, view, guide.path, () => guidePage(view, all, guide));
-      const file = guideFile(wanted);
+      const file = fileAt(wanted);
       if (!file) throw notFound();
       reply.header('cache-control', 'public, max-age=3600');
       reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'"); // a picture is opened by itself, too
-      return sendRepresentation(
-        request,
-        reply,
-        files.getOrInsertComputed(wanted, () => representations(file.content)),
-        file.type,
-      );
+      return sendRepresentation(request, reply, file.forms, file.type);
     });
   }
   // Where the guides for developers were.
