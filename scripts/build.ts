@@ -52,10 +52,6 @@ export function assets(): Map<string, string> {
   return new Map([
     ...guides,
     ...ofSources.map((path): [string, string] => [path.replaceAll('\\', '/'), join(root, 'src', path)]),
-    [
-      'platform/pages/assets/webauthn.js',
-      join(root, 'node_modules/@simplewebauthn/browser/dist/bundle/index.umd.min.js'),
-    ],
     ['authentication/credentials/formats/bcrypt.js', join(root, 'node_modules/bcryptjs/umd/index.js')],
   ]);
 }

@@ -13,8 +13,6 @@ const root = join(import.meta.dirname, '..');
 
 /** Files of packages, and where a clone has them; the other forms have copies. */
 const inPackages: Readonly<Record<string, () => URL>> = {
-  'platform/pages/assets/webauthn.js': () =>
-    new URL('../dist/bundle/index.umd.min.js', import.meta.resolve('@simplewebauthn/browser')),
   // What is required is this file itself, and what is imported a module beside its folder.
   'authentication/credentials/formats/bcrypt.js': () =>
     new URL(import.meta.resolve('bcryptjs').replace(/(?:\/umd)?\/index\.js$/, '/umd/index.js')),

@@ -45,6 +45,11 @@ export async function expectPage(
 ): Promise<void> {
   await open(page, signet, expected, 'en');
   await expectAccessible(page);
+  assert.deepEqual(
+    await page.evaluate(unstyled, classesOfAreas),
+    [],
+    `${page.url()} has rules that it is sent without`,
+  );
   const bytes = await expectInLanguage(page, 'en');
   assert.ok(bytes > 5000 && bytes <= byteBudget, `${page.url()} is ${bytes} bytes`);
   await seen('en');
@@ -56,6 +61,22 @@ export async function expectPage(
     await seen(locale);
   }
 }
+
+/** The classes that are styled only where a page has a navigation. */
+const classesOfAreas = (() => {
+  const [before, ...blocks] = readFileSync(
+    new URL('../../src/platform/pages/assets/signet.css', import.meta.url),
+    'utf8',
+  ).split('/* Areas only */');
+  const named = (texts: (string | undefined)[]) => new Set(texts.join('').match(/(?<=\.)[a-z][\w-]*/g));
+  const parts = blocks.map((block) => block.split('/* All pages */'));
+  const all = named([before, ...parts.map(([, onAllPages]) => onAllPages)]);
+  return [...named(parts.map(([onlyInAreas]) => onlyInAreas)).difference(all)];
+})();
+
+/** Runs in the page. @returns those of the classes that a page without a navigation uses. */
+const unstyled = (classes: string[]): string[] =>
+  document.body.classList.contains('account') ? [] : classes.filter((name) => document.querySelector(`.${name}`));
 
 /** An `act`: all that is folded is unfolded. */
 export async function openDetails(page: Page): Promise<void> {

@@ -23,8 +23,9 @@ test('what is the same for everybody is compressed, and nothing else is', async 
   const signet = await startSignet(t);
   const { browser } = await signet.signedInUser();
   const cookie = [...browser.cookies].map((pair) => pair.join('=')).join('; ');
-  const { stylesheet, scripts } = signet.deps.branding.look;
-  const shared = [stylesheet.path, scripts.webauthn!.path, '/openapi.json', '/.well-known/openid-configuration'];
+  const { stylesheets, scripts } = signet.deps.branding.look;
+  const files = [stylesheets.card, stylesheets.area, scripts.passkeys!].map(({ path }) => path);
+  const shared = [...files, '/openapi.json', '/.well-known/openid-configuration'];
 
   for (const path of shared) {
     const ask = (headers: Record<string, string>) => get(signet.url + path, headers);

@@ -82,7 +82,7 @@ ${passkeyForm(view, {
 })}`;
 
 /** For the `scripts` of every page with a passkey form. */
-export const passkeyScripts = ['webauthn', 'passkeys'] as const;
+export const passkeyScripts = ['passkeys'] as const;
 
 type PasskeyForm = {
   /** Where the credential is posted; the options come from `/options` below it. */

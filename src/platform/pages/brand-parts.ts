@@ -1,6 +1,6 @@
 import { directionOf } from '../i18n/translate.ts';
 import { type Place, wordsAt } from './brand.ts';
-import type { Logo } from './branding.ts';
+import type { Logo, Look } from './branding.ts';
 import { inkOn, isLight } from './colours.ts';
 import { type Html, html } from './html.ts';
 import type { View } from './view.ts';
@@ -8,9 +8,10 @@ import type { View } from './view.ts';
 // What of the brand is the same on many pages.
 
 /** In the head: what is drawn with, and what stands for the page outside of it. */
-export const brandHead = ({
-  branding: { stylesheet, icon, touchIcon },
-}: View): Html => html`<link rel="stylesheet" href="${stylesheet.path}">
+export const brandHead = (
+  { branding: { stylesheets, icon, touchIcon } }: View,
+  kind: keyof Look['stylesheets'],
+): Html => html`<link rel="stylesheet" href="${stylesheets[kind].path}">
 <link rel="icon" href="${icon.path}" type="${icon.type}">
 ${touchIcon && html`<link rel="apple-touch-icon" href="${touchIcon.path}">\n`}`;
 

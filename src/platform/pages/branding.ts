@@ -18,7 +18,8 @@ export type Logo = Pick<Asset, 'path' | 'type'> & { readonly width: number; read
 /** What pages are made of at one moment. */
 export type Look = Readonly<ReturnType<typeof inEffect>> & {
   readonly version: number;
-  readonly stylesheet: Asset;
+  /** Of a page that is one card, as those of a sign-in are, and of one with a navigation. */
+  readonly stylesheets: Readonly<Record<'card' | 'area', Asset>>;
   readonly logo: Logo;
   /** Where it is another one in the dark. */
   readonly logoDark: Logo | undefined;
@@ -79,7 +80,7 @@ export async function openBranding(
   { config, clock }: { config: Pick<Config, 'brand' | 'support'>; clock: Clock },
   source: BrandSource,
 ): Promise<Branding> {
-  const base = withoutComments(readAsset(`${folder}/signet.css`));
+  const rules = readAsset(`${folder}/signet.css`);
   const own = config.brand.stylesheet === undefined ? '' : readFileSync(config.brand.stylesheet, 'utf8');
   const scripts: Record<string, Asset> = {};
   const assets = new Map<string, Asset>();
@@ -118,7 +119,9 @@ export async function openBranding(
       const found = await uploaded(picture);
       if (found) given[name] = found;
     }
-    const stylesheet = asset('signet.css', Buffer.from(brandStyle(brand) + base + own));
+    const sheet = (name: string, text: string) =>
+      asset(name, Buffer.from(brandStyle(brand) + withoutComments(text) + own));
+    const stylesheets = { card: sheet('card.css', withoutAreas(rules)), area: sheet('signet.css', rules) };
     const mark = markOf(linkOn(brand, 'light').accent);
     const logo = given.logo ?? given.logo_dark ?? fileOfSettings ?? sized(mark);
     const { width, height } = logo;
@@ -129,7 +132,7 @@ export async function openBranding(
     return {
       ...brand,
       version,
-      stylesheet,
+      stylesheets,
       logo,
       logoDark: given.logo_dark !== logo ? given.logo_dark : undefined,
       icon,
@@ -147,7 +150,7 @@ export async function openBranding(
         },
         inSettings: { name: config.brand.name, accent: config.brand.accent, support: config.support },
       },
-      made: [stylesheet, mark, initial],
+      made: [...Object.values(stylesheets), mark, initial],
     };
   }
 
@@ -224,6 +227,8 @@ function initialOf(name: string, background: string, ink: string): Asset {
   const markup = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="${background}"/><text x="16" y="22.5" font-family="system-ui,sans-serif" font-size="19" font-weight="600" text-anchor="middle" fill="${ink}">${letter}</text></svg>`;
   return asset('icon.svg', Buffer.from(markup));
 }
+
+const withoutAreas = (css: string): string => css.replaceAll(/\/\* Areas only \*\/.*?\/\* All pages \*\//gs, '');
 
 /** A stylesheet as it is sent: a fifth of it is for its editors. */
 const withoutComments = (css: string): string =>

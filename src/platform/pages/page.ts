@@ -61,7 +61,7 @@ const layout = (view: View, page: Page, visit: Visit): Html => {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${visit.isRefusal ? t('layout.error', { title }) : title} - ${branding.name}</title>
-${brandHead(view)}${scripts.map((name) => html`<script src="${branding.scripts[name]?.path}" defer></script>\n`)}</head>
+${brandHead(view, tab || aside ? 'area' : 'card')}${scripts.map((name) => html`<script src="${branding.scripts[name]?.path}" defer></script>\n`)}</head>
 <body${(tab || aside) && html` class="${tab?.isWide ? 'account wide' : 'account'}"`}>
 <a class="skip" href="#main">${t('layout.skip')}</a>
 <header class="brand"><a href="${home}">${brandMark(view, !tab && !aside)}</a>${
