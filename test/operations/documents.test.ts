@@ -142,7 +142,7 @@ for (const command of ['add 10.0.0.8:5432', 'move c7 --to 10.0.0.8:5432']) {
 /** How each npm command is run, by this test or by another. */
 const npmCommands: Record<string, (t: TestContext, given: Given) => Promise<void>> = {
   ...Object.fromEntries(
-    ['npm ci', 'npm test', 'npm run lint', 'npm run typecheck'].map((command) => [
+    ['npm ci', 'npm test', 'npm run test:long', 'npm run lint', 'npm run typecheck'].map((command) => [
       command,
       async () => assert.ok(ofCi.includes(command), '.ci/run runs it'),
     ]),

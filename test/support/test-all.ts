@@ -1,6 +1,6 @@
 /**
- * `npm test`: every test file, and some in a store of eight cells, too; or those that are named. With `--cells`, on PostgreSQL alone, in a
- * store of eight cells.
+ * `npm test`: the test files, and some in a store of eight cells, too, without those that take long; these with `--long`. With `--cells` all
+ * of them, on PostgreSQL alone, in a store of eight cells. Or those that are named.
  *
  * Loading Signet and its libraries takes a process as long as the tests of a small file take. Node gives each file a
  * process of its own; here several files share one, one after the other, which halves the time of a run.
@@ -12,8 +12,10 @@ import { Readable } from 'node:stream';
 import { run } from 'node:test';
 import { spec as Spec, type TestEvent } from 'node:test/reporters';
 import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
 import { globalSetup, globalTeardown } from './global-setup.ts';
 import { inCells } from './in-cells.ts';
+import { longTests } from './long-tests.ts';
 import { scratchFolder } from './scratch.ts';
 import { watchForSilence } from './watch-for-silence.ts';
 
@@ -102,9 +104,20 @@ async function runInCells(write: (text: string) => void): Promise<boolean> {
   return runTests({ modules: [module], only, env: { ...process.env, TEST_CELLS: cells } }, write);
 }
 
-async function testAll(named: string[]): Promise<boolean> {
-  const files = named.length > 0 ? named : globSync(['{src,test}/**/*.test.ts', 'packages/*/test/**/*.test.ts']);
-  const isWhole = named.length === 0 && !process.env.TEST_CELLS;
+type Kind = 'short' | 'long' | 'cells';
+
+/** @returns every file of a kind. */
+function filesOf(kind: Kind): string[] {
+  const files = globSync(['{src,test}/**/*.test.ts', 'packages/*/test/**/*.test.ts']);
+  const long = Object.values(longTests).flat();
+  const missing = long.filter((file) => !files.includes(file));
+  if (missing.length > 0) throw new Error(`test/support/long-tests.ts names what is not there: ${missing.join(', ')}`);
+  return kind === 'cells' ? files : files.filter((file) => long.includes(file) === (kind === 'long'));
+}
+
+async function testAll(kind: Kind, named: string[]): Promise<boolean> {
+  const files = named.length > 0 ? named : filesOf(kind);
+  const isWhole = named.length === 0 && kind === 'short' && !process.env.TEST_CELLS;
   await globalSetup();
   try {
     const texts = ['\nIn a store of eight cells:\n'];
@@ -120,6 +133,9 @@ async function testAll(named: string[]): Promise<boolean> {
 }
 
 const cells = '8';
-const args = process.argv.slice(2);
-if (args[0] === '--cells') process.env.TEST_CELLS = cells;
-process.exitCode = (await testAll(args.filter((arg) => arg !== '--cells'))) ? 0 : 1;
+const { values, positionals } = parseArgs({
+  options: { cells: { type: 'boolean' }, long: { type: 'boolean' } },
+  allowPositionals: true,
+});
+if (values.cells) process.env.TEST_CELLS = cells;
+process.exitCode = (await testAll(values.cells ? 'cells' : values.long ? 'long' : 'short', positionals)) ? 0 : 1;
