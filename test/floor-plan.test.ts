@@ -23,6 +23,7 @@ const rooms = [
   'entitlements',
   'clients',
   'oauth',
+  'signals',
   'self-service',
   'developer',
   'imports',

@@ -39,6 +39,7 @@ import { emailAddressRoutes } from '../self-service/email-address/routes.ts';
 import { ownEntitlementRoutes } from '../self-service/entitlements/routes.ts';
 import { pictureRoutes } from '../self-service/picture/routes.ts';
 import { accountRoutes } from '../self-service/profile/routes.ts';
+import { signalRoutes } from '../signals/routes.ts';
 import type { Config } from './config.ts';
 import { healthRoutes } from './health-routes.ts';
 import { openMetrics, type Scrape } from './metrics.ts';
@@ -111,6 +112,7 @@ export async function buildApp(deps: Deps, scrape: Scrape = openMetrics(deps)): 
   await connectedAppRoutes(app, deps);
   await ownEntitlementRoutes(app, deps);
   await entitlementRoutes(app, deps);
+  await signalRoutes(app, deps);
   await developerRoutes(app, deps);
   await adminRoutes(app, deps);
   await app.register((pages) => adminPageRoutes(pages, deps)); // its hooks are for these pages alone

@@ -23,6 +23,8 @@ import { retriedMails } from '../platform/mail/sender.ts';
 import { pace } from '../platform/pace.ts';
 import { dangerousSkewSeconds } from '../platform/processes.ts';
 import { finishAccountDeletions } from '../self-service/delete-account/delete-account.ts';
+import { finishStreamDeletions } from '../signals/manage-stream.ts';
+import { pauseFullStreams } from '../signals/signal-sender.ts';
 import { sumClients } from '../statistics/busiest-clients.ts';
 import { countAuditEvents, countRefusedSignIns } from '../statistics/count-events.ts';
 import {
@@ -173,6 +175,8 @@ const longJobs = {
   'delete groups': finishGroupDeletions,
   'delete attributes': finishAttributeDeletions,
   'delete webhooks': finishWebhookDeletions,
+  'delete signal streams': finishStreamDeletions,
+  'pause full signal streams': pauseFullStreams,
   'rewrite email keys': inEachPart(rewriteEmailKeys),
   'settle claims': inEachPart(({ db, claims }, signal) => claims.settleAll(db, signal)),
   'add users to the search': inEachPart(completeMissingTerms),

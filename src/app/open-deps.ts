@@ -47,6 +47,7 @@ import { openConfig } from '../platform/settings/open-config.ts';
 import { noTracing, type Tracer } from '../platform/tracing.ts';
 import { ttlCache } from '../platform/ttl-cache.ts';
 import { openVaultFor, prepareVaultFor, type Vault } from '../platform/vault.ts';
+import { signalsOf } from '../signals/plan-signals.ts';
 import { openSignInCounter } from '../statistics/sign-in-counter.ts';
 import { deliveriesOf } from '../webhooks/manage-webhook.ts';
 import { type Config, readConfig } from './config.ts';
@@ -127,7 +128,10 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       closing,
       node,
       witness,
-      auditLog: openAuditLog({ db, clock, log, vault, witness }, deliveriesOf({ clock })),
+      auditLog: openAuditLog({ db, clock, log, vault, witness }, (event) => [
+        ...deliveriesOf({ clock })(event),
+        ...signalsOf({ clock })(event),
+      ]),
       config,
       settings,
       db,

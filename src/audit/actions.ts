@@ -118,6 +118,14 @@ const actions = {
     'webhook.replayed': 'administrators',
     'webhook.deleted': 'administrators',
   },
+  signals: {
+    'signal_stream.created': 'administrators',
+    'signal_stream.edited': 'administrators',
+    'signal_stream.enabled': 'administrators',
+    'signal_stream.paused': 'administrators',
+    'signal_stream.disabled': 'administrators',
+    'signal_stream.deleted': 'administrators',
+  },
   providers: {
     'provider.created': 'administrators',
     'provider.edited': 'administrators',

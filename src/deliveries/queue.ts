@@ -10,7 +10,7 @@ import { longestPause } from './schedule.ts';
 // What every table of deliveries has in common. Each of them has a store of its own.
 
 /** Labels in metrics, and words in traces and the log. */
-export type DeliveryKindName = 'webhook' | 'logout';
+export type DeliveryKindName = 'webhook' | 'logout' | 'signal';
 
 /** Times are Unix seconds. */
 export const deliveryFields = {
@@ -89,7 +89,7 @@ export type DeliveryQueue = Pick<
  * @param of.everyReceiver a condition that is true of all, with which the index for due deliveries begins.
  */
 export function deliveryQueue<Columns extends DeliveryFields & Fields>(
-  name: 'webhook_deliveries' | 'logout_deliveries',
+  name: 'webhook_deliveries' | 'logout_deliveries' | 'signal_deliveries',
   receiver: string & keyof Columns,
   Delivery: RowSchema<Columns>,
   of: { undeliverable: Sql; everyReceiver: Sql },

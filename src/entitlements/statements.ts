@@ -5,6 +5,7 @@
 export {
   allCredentials,
   exportedCredentials,
+  mayNow,
   noteServiceSecretUse,
   readCredential,
 } from './service-credentials/store.ts';

@@ -1,6 +1,6 @@
 import { counter, histogram, slowSeconds } from './metrics.ts';
 
-/** How late mails, webhooks and logout tokens are at their first attempt. */
+/** How late mails, webhooks, logout tokens and signals are at their first attempt. */
 export const deliveryDelays = histogram(
   'signet_delivery_delay_seconds',
   'How long after it was due something was sent.',

@@ -34,6 +34,7 @@ export type DeliveryId = Id<'delivery'>;
 export type ApiId = Id<'API'>;
 export type GroupId = Id<'group'>;
 export type AttributeId = Id<'attribute'>;
+export type StreamId = Id<'signal stream'>;
 
 type IdByPrefix = {
   usr: UserId;
@@ -48,10 +49,12 @@ type IdByPrefix = {
   api: ApiId;
   grp: GroupId;
   atr: AttributeId;
+  sst: StreamId;
 };
 
 /** Beginnings of the ids of everything but users. */
-const prefixes = 'api|ar|atr|cl|end|evt|ew|gr|grp|inv|kid|lo|mail|msg|mv|node|pic|pk|pwv|req|rst|sec|ses|svc|trb|wh';
+const prefixes =
+  'api|ar|atr|cl|end|evt|ew|gr|grp|inv|kid|lo|mail|msg|mv|node|pic|pk|pwv|req|rst|sec|ses|sst|svc|trb|wh';
 const otherKinds = new RegExp(`^(?:${prefixes})_`);
 const made = new RegExp(`^(?:usr|${prefixes})_[\\w-]{22}$`);
 

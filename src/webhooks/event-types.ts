@@ -4,6 +4,7 @@ import type { AuditRow } from '../audit/statements.ts';
 /** Of no use to a back end: what administrators do with this server, and steps that have changed nothing yet. */
 const unreported = [
   ...actionGroups.webhooks,
+  ...actionGroups.signals,
   ...actionGroups.log,
   'client.review_asked',
   'client_host.approved',

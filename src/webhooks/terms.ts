@@ -49,8 +49,8 @@ export const isSameTerms = (one: Terms, other: Terms): boolean =>
   one.url === other.url &&
   new Set(one.event_types).symmetricDifference(new Set(other.event_types)).size === 0;
 
-/** The name is judged again at each connection, by the addresses that it then has. */
-function targetProblem({ config }: Pick<Deps, 'config'>, url: string): MessageKey | undefined {
+/** Of a URL that we post to. The name is judged again at each connection, by the addresses that it then has. */
+export function targetProblem({ config }: Pick<Deps, 'config'>, url: string): MessageKey | undefined {
   if (url.length > 2000 || !URL.canParse(url)) return 'problem.webhook.url.absolute';
   const { protocol, hostname, username, password, hash } = new URL(url);
   const allowed = subnetList(config.webhookInternal);

@@ -18,7 +18,7 @@ import { newService, type ServiceOptions } from '../support/services.ts';
 
 // Every operation of administration, from the API's own description, by a service credential: who adds one finds it tried here.
 
-const everyPermission = [...delegablePermissions, 'entitlements:write', 'tokens:introspect'];
+const everyPermission = [...delegablePermissions, 'entitlements:write', 'tokens:introspect', 'signals:manage'];
 
 /** What an operation says that it needs. */
 const permissionOf = ({ operation: { security } }: Endpoint, scheme: 'ServiceCredential' | 'SessionCookie') =>

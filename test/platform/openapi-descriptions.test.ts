@@ -100,7 +100,9 @@ test('what can come anywhere is documented everywhere: 400, 503, and of what tak
 
 test('who may call is told apart as the server does: a client, a service, either', async (t) => {
   const { signet, operations } = await read(t);
-  const service = await signet.newService({ permissions: ['entitlements:write', 'tokens:introspect'] });
+  const service = await signet.newService({
+    permissions: ['entitlements:write', 'tokens:introspect', 'signals:manage'],
+  });
   const client = await signet.registerClient();
   const credentials = {
     ClientSecret: basic(client.client_id, client.client_secret ?? ''),
@@ -111,15 +113,15 @@ test('who may call is told apart as the server does: a client, a service, either
     ({ name, operation: { security } }) =>
       !name.includes(' /v1/admin/') && security.some((one) => 'ClientSecret' in one || 'ServiceCredential' in one),
   );
-  assert.equal(authenticated.length, 5);
-  for (const { name, operation } of authenticated) {
+  assert.equal(authenticated.length, 16);
+  for (const { name, method, operation } of authenticated) {
     for (const [scheme, authorization] of Object.entries(credentials)) {
       const [, path = ''] = name.split(' ');
       const isJson = 'application/json' in (operation.requestBody?.content ?? {});
       const { status } = await signet.newBrowser().send(path, {
-        method: 'POST',
+        method: method.toUpperCase(),
         headers: { authorization, 'content-type': isJson ? 'application/json' : 'application/x-www-form-urlencoded' },
-        body: isJson ? '{}' : 'grant_type=refresh_token&token=x',
+        ...(operation.requestBody && { body: isJson ? '{}' : 'grant_type=refresh_token&token=x' }),
       });
       const accepts = operation.security.some((one) => scheme in one);
       assert.equal(status !== 401, accepts, `${name} with ${scheme}: ${status}`);

@@ -17,6 +17,7 @@ import { plain } from '../support/plain-sql.ts';
 import { connectionStatements, exceptionsIn, postgresMigrations, tableBelow } from '../support/portable-sql.ts';
 import { basic, verifier } from '../support/relying-party.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
+import { signalClient } from '../support/signal-receiver.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import { inTheWayOf, withoutSchema } from '../support/sql-places.ts';
 import type { TestUser } from '../support/test-user.ts';
@@ -104,6 +105,22 @@ async function provider(given: Given): Promise<Call> {
   return { path: { provider: id } };
 }
 
+async function stream({ signet }: Given): Promise<Call> {
+  const client = await signalClient(signet);
+  const { stream_id } = await client.create();
+  return { authorization: client.service.authorization, body: { stream_id } };
+}
+const asQuery = ({ authorization, body }: Call): Call => ({
+  authorization,
+  query: { stream_id: String(body?.stream_id) },
+});
+
+async function subject(given: Given): Promise<Call> {
+  const { authorization, body } = await stream(given);
+  const { signet, user } = given;
+  return { authorization, body: { ...body, subject: { format: 'iss_sub', iss: signet.url, sub: user.user_id } } };
+}
+
 /** One that failed once. */
 async function delivery(given: Given) {
   const webhook_id = await webhook(given);
@@ -171,6 +188,23 @@ const calls: Record<string, Prepare> = {
   'get /oauth/userinfo': async (given) => ({ authorization: `Bearer ${(await tokens(given)).access_token}` }),
   'post /oauth/userinfo': async (given) => ({ authorization: `Bearer ${(await tokens(given)).access_token}` }),
   'get /v1/me/entitlements': asUser,
+  'get /.well-known/ssf-configuration': () => ({}),
+  'post /v1/signals/streams': async ({ signet }) => ({
+    authorization: (await signalClient(signet)).service.authorization,
+  }),
+  'get /v1/signals/streams': async (given) => asQuery(await stream(given)),
+  'patch /v1/signals/streams': stream,
+  'put /v1/signals/streams': stream,
+  'delete /v1/signals/streams': async (given) => asQuery(await stream(given)),
+  'post /v1/signals/streams/{stream_id}/poll': async (given) => {
+    const { authorization, body } = await stream(given);
+    return { authorization, path: { stream_id: String(body?.stream_id) } };
+  },
+  'get /v1/signals/status': async (given) => asQuery(await stream(given)),
+  'post /v1/signals/status': stream,
+  'post /v1/signals/verification': stream,
+  'post /v1/signals/subjects/add': subject,
+  'post /v1/signals/subjects/remove': subject,
   'post /v1/entitlements': async ({ signet, user }) => ({
     authorization: (await signet.newService()).authorization,
     body: { user_id: user.user_id },
@@ -687,7 +721,10 @@ test('the reference shows every operation, in words and as a command', async (t)
   const pages = await Promise.all([...groups].map(async (path) => (await fetch(signet.url + path)).text()));
   const text = pages.join('\n');
   assert.match(response.headers.get('content-security-policy') ?? '', /default-src 'none'/);
-  assert.doesNotMatch(text, /<script(?! src="\/assets\/)|https?:\/\/(?!localhost|[\w.]+\.(example|test)|example\.com)/);
+  assert.doesNotMatch(
+    text,
+    /<script(?! src="\/assets\/)|https?:\/\/(?!localhost|[\w.]+\.(example|test)|example\.com|[\w.]+\.example\.com|schemas\.openid\.net\/secevent)/,
+  );
   for (const [name, operation] of operationsOf(document)) {
     const [method = '', path = ''] = name.split(' ');
     for (const one of [index, text]) assert.ok(one.includes(`<code>${method.toUpperCase()} ${path}</code>`), name);

@@ -243,6 +243,11 @@ type Caller = (path: string, init: RequestInit) => Promise<Answer>;
 
 /** An administrator, a user, or a client with credentials for HTTP Basic. */
 async function callerOf(signet: Signet, { operationId, tags }: Operation): Promise<Caller> {
+  if (tags.includes('Signals')) {
+    const { authorization } = await signet.newService({ permissions: ['signals:manage'], products: [] });
+    return async (path, init) =>
+      readAnswer(await fetch(signet.url + path, { ...init, headers: { ...init.headers, authorization } }));
+  }
   if (tags.includes('OIDC') || operationId === 'writeEntitlement') {
     const { client_id, client_secret } = await (tags.includes('OIDC') ? signet.registerClient() : signet.newService());
     const authorization = basic(client_id, client_secret ?? '');

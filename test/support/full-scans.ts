@@ -7,8 +7,9 @@ import { plain } from './plain-sql.ts';
 const smallTables = new Set([
   'signing_keys',
   'retired_signing_keys',
-  'webhooks', // these and the credentials: as many as administrators have made
+  'webhooks', // these, the credentials and their streams: as many as administrators have made
   'service_credentials',
+  'signal_streams', // one for each credential
   'apis', // these two: as many as an operator has APIs, and no more than a limit
   'api_scopes',
   'groups', // no more than a limit
@@ -40,6 +41,7 @@ const fewRows = new Set([
   'clients_with_pending_change',
   'clients_with_backchannel_logout', // each is looked up among the deliveries that are due
   'webhooks_pkey', // as many as administrators have made
+  'signal_streams_of_credential', // one for each credential
   'grants_of_user', // the active ones of a user, at most a hundred for each client
   'grants_of_logout_batch', // one slice
   'sessions_active_of_user', // `maxSessions`

@@ -27,6 +27,7 @@ import { plain } from '../support/plain-sql.ts';
 import { newDirectory } from '../support/scim.ts';
 import type { Settings } from '../support/server-process.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
+import { pushTo, signalClient } from '../support/signal-receiver.ts';
 import type { Signet } from '../support/signet.ts';
 import { newExportKey, recordsIn, signetOfYesterday, stop } from '../support/transfers.ts';
 import { codesOf } from '../support/two-factor.ts';
@@ -156,6 +157,11 @@ async function fill(t: TestContext, signet: Signet, settings: Settings, folder: 
   const { secret } = await rotateSecret(deps, caller, first.webhook_id, 3600);
   const off = await createWebhook(deps, caller, { url: receiver.url, event_types: ['user.deleted'] });
   await disable(deps, caller, off.webhook_id);
+
+  const signals = await signalClient(signet);
+  const { stream_id } = await signals.create(pushTo(receiver, { authorization_header: 'Bearer of-the-receiver' }));
+  const subject = { format: 'iss_sub', iss: signet.url, sub: ada.user_id };
+  await signals.call('POST', 'remove_subject_endpoint', { stream_id, subject });
 
   const declared = join(folder, 'declared.yaml');
   await writeFile(declared, 'apiVersion: signet/v1\ngroups:\n  ops:\n    name: Ops\n    description: On call\n');

@@ -10,6 +10,7 @@ import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
 import { adminTab } from '../components.ts';
+import { isEventGroup } from '../webhooks/event-groups.ts';
 import {
   type AuditQuery,
   byAdministrators,
@@ -168,9 +169,7 @@ function actionOptions(view: View, current: string): Html {
 }
 
 const groupLabel = (group: ActionGroup) =>
-  group === 'webhooks' || group === 'log'
-    ? (`admin.audit.group.${group}` as const)
-    : (`admin.webhooks.group.${group}` as const);
+  isEventGroup(group) ? (`admin.webhooks.group.${group}` as const) : (`admin.audit.group.${group}` as const);
 
 /** Each filter that is active, with a way to leave it out. */
 function chips(view: View, query: AuditQuery, names: Names): Html | false {

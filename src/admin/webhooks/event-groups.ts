@@ -3,9 +3,10 @@ import type { Parameters } from '../../platform/http/parameters.ts';
 import { type EventType, eventTypes, isEventType } from '../../webhooks/event-types.ts';
 import { checkedNames } from '../components.ts';
 
-/** No webhook receives what happens to webhooks, or to the log. */
-export type EventGroup = Exclude<ActionGroup, 'webhooks' | 'log'>;
-const isEventGroup = (group: ActionGroup): group is EventGroup => group !== 'webhooks' && group !== 'log';
+const unreported = ['webhooks', 'signals', 'log'] as const satisfies readonly ActionGroup[];
+/** No webhook receives what happens to webhooks, to the streams of other receivers, or to the log. */
+export type EventGroup = Exclude<ActionGroup, (typeof unreported)[number]>;
+export const isEventGroup = (group: ActionGroup): group is EventGroup => !unreported.some((one) => one === group);
 
 /** As in the audit log. */
 export const eventGroups: readonly { group: EventGroup; names: readonly EventType[] }[] = actionGroupNames

@@ -23,6 +23,10 @@ const Passkey = row('passkeys', {
 });
 export type Passkey = RowOf<typeof Passkey>;
 
+/** Where the authenticator is, as far as the browser said so: in a device of the user, or one that is carried from one to another. */
+export const attachmentOf = ({ transports }: Pick<Passkey, 'transports'>): 'platform' | 'roaming' =>
+  transports.length === 0 || transports.includes('internal') ? 'platform' : 'roaming';
+
 /** The user has a passkey. @param user_id an id, or a column of the statement around it. */
 export const hasPasskey = (user_id: UserId | Sql): Sql =>
   sql`exists (select 1 from passkeys k where k.user_id = ${user_id})`;

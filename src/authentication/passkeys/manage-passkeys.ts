@@ -4,6 +4,7 @@ import type { Edited } from '../../platform/edited.ts';
 import { fieldProblem, invalidFields, notFound, refusal } from '../../platform/errors.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 import {
+  attachmentOf,
   claimOfPasskey,
   deletePasskey,
   listPasskeys,
@@ -80,7 +81,7 @@ export async function removePasskey(
   const claims = { givenUp: [claimOfPasskey(deps.db, passkey.credential_id)] };
   const failed = await changeOwnClaims(deps, owner, claims, {
     action: 'passkey.removed',
-    before: { passkey: id, name: passkey.name },
+    before: { passkey: id, name: passkey.name, attachment: attachmentOf(passkey) },
     mail: 'passkey_removed',
     values: { passkey: passkey.name },
     require: { anotherMethod: hasAnotherSignInMethod(deps.config, user_id) },

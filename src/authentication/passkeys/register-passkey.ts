@@ -5,6 +5,7 @@ import { useOnce } from '../../platform/db/used-once.ts';
 import type { Deps, SecretDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
 import {
+  attachmentOf,
   claimOfPasskey,
   insertPasskey,
   isRegistered,
@@ -107,7 +108,7 @@ export async function registerPasskey(
   const claims = { taken: [claimOfPasskey(deps.db, passkey.credential_id)] };
   const failed = await changeOwnClaims(deps, registrant, claims, {
     action: 'passkey.added',
-    after: { passkey: passkeyId(passkey), name },
+    after: { passkey: passkeyId(passkey), name, attachment: attachmentOf(passkey) },
     mail: 'passkey_added',
     values: { passkey: name },
     run: {

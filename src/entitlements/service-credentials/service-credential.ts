@@ -4,7 +4,7 @@ import { isInSubnets, subnetList } from '../../platform/ip-address.ts';
 import { isSeen } from '../../platform/text.ts';
 
 /** What a back end may do by itself (decisions §12): what is its own, and of administration what it may be given. */
-const ownPermissions = ['entitlements:write', 'tokens:introspect'] as const;
+const ownPermissions = ['entitlements:write', 'tokens:introspect', 'signals:manage'] as const;
 export type Permission = (typeof ownPermissions)[number] | DelegablePermission;
 export const permissions: readonly Permission[] = [...ownPermissions, ...delegablePermissions];
 

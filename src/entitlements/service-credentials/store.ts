@@ -45,6 +45,11 @@ export async function readCredential(db: Db, credential_id: string): Promise<Ser
   return grouped(rows)[0];
 }
 
+/** A condition: the credential that a column names is active, and has the permission. @param now Unix seconds. */
+export const mayNow = (credential_id: Sql, permission: Permission, now: number): Sql =>
+  sql`exists (select 1 from service_credentials c where c.credential_id = ${credential_id} and c.retired_at is null
+         and (c.expires_at is null or c.expires_at > ${now}) and c.permissions like ${`%"${permission}"%`})`;
+
 /** Retired ones too, oldest first. */
 export const allCredentials = async ({ db }: { db: Db }): Promise<ServiceCredential[]> =>
   grouped(await db.shared.all(CredentialWithSecret, sql`${withSecrets} order by c.created_at, c.credential_id`));

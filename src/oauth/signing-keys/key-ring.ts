@@ -14,10 +14,11 @@ import { findRetiredKey, type KeyStatus, listSigningKeys, type SigningKeyRow } f
 import { signCompact, type TokenSigner, tokenSignerOf } from './token-signer.ts';
 
 /**
- * `at+jwt` is an access token (RFC 9068 §2.1), `JWT` an id token, `logout+jwt` a logout token (Back-Channel Logout 1.0 §2.4).
- * Every verification of ours says which it wants.
+ * `at+jwt` is an access token (RFC 9068 §2.1), `JWT` an id token, `logout+jwt` a logout token (Back-Channel Logout 1.0 §2.4),
+ * `secevent+jwt` a security event token (RFC 8417 §2.3). Every verification of ours says which it wants.
  */
-type TokenType = 'at+jwt' | 'JWT' | 'logout+jwt';
+type TokenType = 'at+jwt' | 'JWT' | SignedAlone;
+type SignedAlone = 'logout+jwt' | 'secevent+jwt';
 type Claims = Record<string, unknown>;
 
 export type KeyRing = Awaited<ReturnType<typeof openKeyRing>>;
@@ -76,7 +77,7 @@ export async function openKeyRing(deps: RingDeps) {
       return snapshot.published;
     },
     /** A compact JWS. */
-    async sign(algorithm: SigningAlgorithm, typ: 'logout+jwt', claims: Claims): Promise<string> {
+    async sign(algorithm: SigningAlgorithm, typ: SignedAlone, claims: Claims): Promise<string> {
       const { headers, signing } = activeKey(await current(), algorithm);
       return signCompact(headers[typ], JSON.stringify(claims), signing.sign);
     },
@@ -226,7 +227,12 @@ type OpenedKeys = { byKid: Map<string, Pick<LoadedKey, 'verify' | 'signing'>>; t
 function loadKey(row: SigningKeyRow, vault: Vault, opened: OpenedKeys): LoadedKey {
   const header = (typ: TokenType) =>
     Buffer.from(JSON.stringify({ alg: row.algorithm, kid: row.kid, typ })).toString('base64url');
-  const headers = { 'at+jwt': header('at+jwt'), JWT: header('JWT'), 'logout+jwt': header('logout+jwt') };
+  const headers = {
+    'at+jwt': header('at+jwt'),
+    JWT: header('JWT'),
+    'logout+jwt': header('logout+jwt'),
+    'secevent+jwt': header('secevent+jwt'),
+  };
   return {
     ...openKey(row, headers, vault, opened),
     kid: row.kid,

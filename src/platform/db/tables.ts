@@ -234,6 +234,20 @@ export const tables = {
     expires: { at: 'expires_at', job: 'purge links' },
     restore: 'keep',
   },
+  signal_deliveries: {
+    key: 'delivery_id',
+    place: 'each',
+    user: 'kept',
+    expires: 'its room',
+    restore: 'keep',
+  },
+  signal_exclusions: { key: 'user_id, stream_id', place: 'user', user: 'few', restore: 'keep' },
+  signal_streams: {
+    key: 'stream_id',
+    place: 'shared',
+    sealed: { authorization_sealed: sealedAs('signal_stream') },
+    restore: 'keep',
+  },
   totp: {
     key: 'user_id',
     place: 'user',

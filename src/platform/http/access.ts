@@ -54,3 +54,14 @@ export function readBasic(authorization: string | undefined): BasicCredentials {
     throw invalidClient(cause);
   }
 }
+
+/**
+ * HTTP Basic, or `Bearer SERVICE_ID.SECRET` for programs that have one field for a token.
+ * @throws {RequestError} `invalid_client`.
+ */
+export function readBasicOrToken(authorization: string | undefined): BasicCredentials {
+  if (authorization === undefined || !/^bearer\b/i.test(authorization)) return readBasic(authorization);
+  const [, client_id, client_secret] = /^bearer +([\w-]{1,100})\.([\w-]{1,200})$/i.exec(authorization) ?? [];
+  if (client_id === undefined || client_secret === undefined) throw invalidClient('not SERVICE_ID.SECRET');
+  return { client_id, client_secret };
+}

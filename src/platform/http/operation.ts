@@ -26,6 +26,7 @@ export const tags = {
   '2FA': 'Passkeys, authenticator apps and backup codes of the signed-in user.',
   Clients: 'Clients of the signed-in user.',
   Entitlements: 'What users have bought, across products.',
+  Signals: 'Security events for other services (Shared Signals Framework).',
   Administration: 'For administrators only.',
 } as const;
 export type Tag = keyof typeof tags;
@@ -170,7 +171,7 @@ type Shape<Deps, Given, Result> = {
   /** Parameters that are not in it are ignored. */
   query?: TProperties;
   /** The members that the schema names, and no others; a file of one of `media`; or 204 with neither. */
-  answer: { description: string; status?: 202; schema?: TSchema; media?: readonly string[] };
+  answer: { description: string; status?: 200 | 201 | 202; schema?: TSchema; media?: readonly string[] };
   /** The permission that some inputs need besides the one of the access, and for people: which inputs. */
   alsoNeeds?: { permission: string; words: string; when(deps: Deps, input: Given): boolean | Promise<boolean> };
   /** Besides those of the access and of malformed input. */

@@ -24,6 +24,7 @@ import { groupProblems, maxGroups } from '../../groups/group.ts';
 import { exportedGroups, exportedMembers } from '../../groups/statements.ts';
 import { exportedConsents } from '../../oauth/statements.ts';
 import { picturesPath } from '../../platform/pages/initials.ts';
+import { exportedExclusions, exportedStreams } from '../../signals/statements.ts';
 import { exportedWebhooks } from '../../webhooks/statements.ts';
 import { backupCodeKeyKind } from './backup-code-key.ts';
 import { all, type Kind, refer, tableKind } from './kind.ts';
@@ -41,6 +42,7 @@ import {
   idProblems,
   pictureProblems,
   providerProblems,
+  streamProblems,
   webhookProblems,
 } from './problems.ts';
 import { userKind } from './user.ts';
@@ -214,6 +216,21 @@ export const kinds: readonly Kind[] = [
     table: exportedWebhooks,
     isReferredTo: true,
     problems: (deps, record) => [...idProblems(record, 'webhook_id', 'wh'), ...webhookProblems(deps, record)],
+  }),
+  tableKind({
+    name: 'signal_stream',
+    description: 'A stream of security events, with the header that its pushes carry.',
+    table: exportedStreams,
+    isReferredTo: true,
+    references: refer('service_credential', 'credential_id'),
+    problems: streamProblems,
+    takenMessage: 'There is a stream of this ID or service credential here already.',
+  }),
+  tableKind({
+    name: 'signal_exclusion',
+    description: 'A user of whom the receiver of a stream wants to hear nothing.',
+    table: exportedExclusions,
+    references: all(ofUser, refer('signal_stream', 'stream_id')),
   }),
   tableKind({
     name: 'brand_picture',

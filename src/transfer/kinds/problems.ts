@@ -17,6 +17,7 @@ import { type FieldProblem, RequestError } from '../../platform/errors.ts';
 import { isOwnId } from '../../platform/ids.ts';
 import { type BrandPicture, type BrandSettings, pictureNames, plainBrand } from '../../platform/pages/brand.ts';
 import { maxPictureKb, readPicture } from '../../platform/picture-files.ts';
+import { methodUrns, readStream } from '../../signals/stream.ts';
 import { readTerms } from '../../webhooks/terms.ts';
 import type { TransferDeps } from '../deps.ts';
 
@@ -156,6 +157,18 @@ export function brandVersionProblems(_: TransferDeps, record: ExportedRecord): P
 export function webhookProblems({ config }: TransferDeps, record: ExportedRecord): Problems {
   const { name = '', url, event_types } = record as { name?: string; url: string; event_types: string[] };
   return problemsOf(() => readTerms({ config }, { name, url, event_types }, ['name', 'url']));
+}
+
+export function streamProblems({ config }: TransferDeps, record: ExportedRecord): Problems {
+  const { method, endpoint_url, events_requested, authorization_header, description } = record as {
+    method: keyof typeof methodUrns;
+    events_requested: string[];
+  } & Partial<Record<'endpoint_url' | 'authorization_header' | 'description', string>>;
+  const delivery = { method: methodUrns[method], endpoint_url, authorization_header };
+  return [
+    ...idProblems(record, 'stream_id', 'sst'),
+    ...problemsOf(() => readStream({ config }, { description, events_requested, delivery })),
+  ];
 }
 
 export function credentialProblems(deps: TransferDeps, record: ExportedRecord): Problems {

@@ -1,0 +1,18 @@
+import type { AuditRow } from '../audit/statements.ts';
+import { now } from '../platform/clock.ts';
+import type { Sql } from '../platform/db/sql.ts';
+import type { Deps } from '../platform/deps.ts';
+import { newId } from '../platform/ids.ts';
+import { signalsIn, uriOf } from './events.ts';
+import { planSignals } from './store.ts';
+
+/** For the change that seals an event: its signals, for each stream that wants them. */
+export const signalsOf =
+  (deps: Pick<Deps, 'clock'>) =>
+  (event: AuditRow): Sql[] =>
+    signalsIn(event).map(({ type, ...signal }) =>
+      planSignals(
+        { ...signal, delivery_id: newId('msg'), event_id: event.event_id, event_type: type, uri: uriOf(type) },
+        now(deps),
+      ),
+    );

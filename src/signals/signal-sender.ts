@@ -1,0 +1,131 @@
+import { auditEvent } from '../audit/audit.ts';
+import type { DeliveryKind } from '../deliveries/kind.ts';
+import { type Answer, type Attempt, openPoster, unexpectedStatus } from '../deliveries/poster.ts';
+import { isResent } from '../deliveries/queue.ts';
+import { type DeliverySender, openDeliverySender } from '../deliveries/sender.ts';
+import type { Deps } from '../oauth/deps.ts';
+import { now } from '../platform/clock.ts';
+import { mustChange } from '../platform/db/change.ts';
+import type { Part } from '../platform/db/db.ts';
+import { tables } from '../platform/db/tables.ts';
+import { newId, type StreamId } from '../platform/ids.ts';
+import { signSignal } from './sign-signal.ts';
+import {
+  claimSignal,
+  type DueSignal,
+  dueSignals,
+  dueStreams,
+  fullStreams,
+  hasOnlyFailed,
+  insertOwnSignal,
+  pauseStream,
+  signalDeliveries,
+} from './store.ts';
+
+type SendDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'keys' | 'log' | 'outbound' | 'tracer' | 'vault'>;
+
+export const signalKind: DeliveryKind<SendDeps, 'deliver signals'> = {
+  kind: 'signal',
+  job: 'deliver signals',
+  queue: signalDeliveries,
+  open: openSignalSender,
+};
+
+/** Posts security event tokens to the receivers of streams (RFC 8935). */
+function openSignalSender(deps: SendDeps): DeliverySender {
+  const post = openPoster(deps, 'signal', { readsBody: true });
+  return openDeliverySender<DueSignal>(deps, {
+    kind: 'signal',
+    targets: dueStreams,
+    due: (part, stream_id, ...page) => dueSignals(part, stream_id, ...page),
+    claim: claimSignal,
+    post: (signal) => postSignal(deps, post, signal),
+    delivered: (part, { delivery_id }, at) => signalDeliveries.markDelivered(part, delivery_id, at),
+    failed: (part, signal, problem, nextAttemptAt, answer) =>
+      signalDeliveries.markFailed(part, signal, withWords(problem, answer), nextAttemptAt),
+    giveUp: (part, signal, problem, answer) => giveUp(deps, part, signal, withWords(problem, answer)),
+  });
+}
+
+/** A receiver says in the body what it could not use (RFC 8935 §2.3). */
+const withWords = (problem: string, { body }: Answer): string =>
+  body === null || body === '' ? problem : `${problem} ${body.slice(0, 500)}`;
+
+/** It was taken when the answer is a 2xx: 202 as RFC 8935 §2.2 has it, and what frameworks make of it. */
+async function postSignal(deps: SendDeps, post: ReturnType<typeof openPoster>, signal: DueSignal): Promise<Attempt> {
+  const authorization = authorizationOf(deps, signal);
+  if (authorization === undefined) {
+    const message = 'Its authorization header cannot be decrypted: let the receiver set it again.';
+    return { problem: { message, isSilent: true }, answer: { status: null, body: null, milliseconds: 0 } };
+  }
+  const headers = {
+    'content-type': 'application/secevent+jwt',
+    accept: 'application/json',
+    'user-agent': 'Signet-Signals/1',
+    ...(authorization !== null && { authorization }),
+  };
+  const body = await signSignal(deps, signal, signal.credential_id);
+  return post({ url: signal.endpoint_url!, headers, body }, (status) =>
+    status >= 200 && status < 300 ? undefined : unexpectedStatus(status),
+  );
+}
+
+function authorizationOf(deps: SendDeps, { stream_id, authorization_sealed }: DueSignal): string | null | undefined {
+  if (authorization_sealed === null) return null;
+  try {
+    return deps.vault.open(tables.signal_streams.sealed.authorization_sealed(stream_id), authorization_sealed);
+  } catch (error) {
+    deps.log.error({ err: error, stream_id }, 'the authorization header of a signal stream cannot be decrypted');
+    return undefined;
+  }
+}
+
+/** Why the system has paused a stream, for its receiver and for operators. */
+export const pauseReasons = {
+  failing: 'No token has been accepted for days.',
+  full: 'The queue is full: tokens that were not taken are kept, and further events are lost until it is enabled.',
+} as const;
+
+/** Marks the signal dead. A stream for which none has succeeded since it was queued, days ago, is paused. */
+async function giveUp(deps: SendDeps, part: Part, signal: DueSignal, problem: string): Promise<void> {
+  const { stream_id, delivery_id, created_at } = signal;
+  await part.run(signalDeliveries.markDead(delivery_id, problem, now(deps)));
+  deps.log.warn({ stream_id, delivery_id, problem }, 'a signal was not accepted; an administrator can resend it');
+  if (isResent(signal)) return;
+  const areFailing = await Promise.all(deps.db.parts.map((one) => one.holds(hasOnlyFailed(stream_id, created_at))));
+  if (areFailing.every((isFailing) => isFailing)) await pause(deps, stream_id, pauseReasons.failing);
+}
+
+type PauseDeps = Pick<Deps, 'db' | 'clock' | 'log'>;
+
+/** With an event that tells its receiver (SSF 1.0 §8.1.5). Changes nothing unless the stream is enabled. */
+async function pause(deps: PauseDeps, stream_id: StreamId, reason: string): Promise<void> {
+  const at = now(deps);
+  const states = { before: { status: 'enabled' }, after: { status: 'paused' } };
+  const event = auditEvent(
+    { action: 'signal_stream.paused', actor: 'system', target: stream_id, reason, ...states },
+    at,
+  );
+  const done = await deps.db.shared.change({
+    run: {
+      stream: mustChange(pauseStream(stream_id, reason)),
+      event: event.statement,
+      notice: insertOwnSignal(
+        {
+          delivery_id: newId('msg'),
+          stream_id,
+          event_id: event.event_id,
+          event_type: 'stream-updated',
+          payload: { members: { status: 'paused', reason } },
+        },
+        at,
+      ),
+    },
+  });
+  if (done.ok) deps.log.error({ stream_id, reason }, 'a signal stream was paused');
+}
+
+/** Pauses streams whose queue is full, so that their receivers learn that they miss something. */
+export async function pauseFullStreams(deps: PauseDeps): Promise<void> {
+  for (const stream_id of await fullStreams(deps.db)) await pause(deps, stream_id, pauseReasons.full);
+}
