@@ -11,6 +11,7 @@ import { signInRoutes } from '../authentication/sign-in/routes.ts';
 import { twoFactorRoutes } from '../authentication/two-factor/routes.ts';
 import { secondStepRoutes } from '../authentication/two-factor/second-step-routes.ts';
 import { setUpRoutes } from '../authentication/two-factor/set-up-routes.ts';
+import { logoRoutes } from '../clients/logo-routes.ts';
 import { developerRoutes } from '../developer/routes.ts';
 import { entitlementRoutes } from '../entitlements/routes.ts';
 import { pushedRequestRoutes } from '../oauth/authorize/par-routes.ts';
@@ -108,6 +109,7 @@ export async function buildApp(deps: Deps, scrape: Scrape = openMetrics(deps)): 
   await federationRoutes(app, deps);
   await accountRoutes(app, deps);
   await pictureRoutes(app, deps);
+  await logoRoutes(app, deps);
   await sessionRoutes(app, deps);
   await connectedAppRoutes(app, deps);
   await ownEntitlementRoutes(app, deps);

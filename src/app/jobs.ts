@@ -3,6 +3,7 @@ import { reportFailingWebhooks } from '../admin/webhooks/report-failures.ts';
 import { finishAttributeDeletions } from '../attributes/manage-attributes.ts';
 import { AuditLogTampered } from '../audit/chain.ts';
 import { countFactors } from '../authentication/statements.ts';
+import { fetchDueLogos } from '../clients/fetch-logos.ts';
 import { completeMissingClientTerms } from '../clients/find-clients.ts';
 import { deleteUnreviewed } from '../clients/from-outside/delete-unreviewed.ts';
 import { remindReviewers } from '../clients/review-mails.ts';
@@ -181,6 +182,7 @@ const longJobs = {
   'settle claims': inEachPart(({ db, claims }, signal) => claims.settleAll(db, signal)),
   'add users to the search': inEachPart(completeMissingTerms),
   'add clients to the search': completeMissingClientTerms,
+  'fetch logos': fetchDueLogos,
   'remind reviewers': remindReviewers,
   'report failing webhooks': reportFailingWebhooks,
   'bring attempts forward': inEachPart((deps, signal) =>

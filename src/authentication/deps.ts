@@ -82,8 +82,8 @@ export type WaitingRequest = {
 export type AuthorizationRequests = {
   /** @param browser_hash digest of the secret of the requesting browser. */
   find(request_id: string, browser_hash: string): Promise<WaitingRequest | undefined>;
-  /** The name of the application that sent the user, for the page. */
-  clientName(client_id: string): Promise<string | undefined>;
+  /** The application that sent the user, for the page: its name, and the path of its picture. */
+  app(client_id: string): Promise<{ clientName: string; clientLogo: string | undefined } | undefined>;
   /** Of a path to the authorization endpoint, the redirect URI, if it is registered for the application that the path names. */
   redirectUriIn(path: string): Promise<string | undefined>;
   /** Whether the application gets no code from a session with one factor. */

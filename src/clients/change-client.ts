@@ -2,7 +2,7 @@ import { lockUser } from '../accounts/statements.ts';
 import type { AuditAction } from '../audit/actions.ts';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
-import { mustChange } from '../platform/db/change.ts';
+import { mustChange, type Write } from '../platform/db/change.ts';
 import { inOrder } from '../platform/db/db.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { LimitDeps } from '../platform/deps.ts';
@@ -11,6 +11,7 @@ import { windowLimit } from '../platform/limits/failure-limits.ts';
 import { asLogged, type Client, pick, reviewedFields } from './client.ts';
 import type { Deps } from './deps.ts';
 import { findAnyClient, requireOwnClient } from './find-clients.ts';
+import { followLogo } from './logos.ts';
 import { lockClientsOf, updateClient } from './store.ts';
 import { replaceTerms } from './terms.store.ts';
 
@@ -28,7 +29,7 @@ export type ClientChange = {
   /** For the audit log, besides the fields of the client that differ. Never a secret. */
   after?: Readonly<Record<string, unknown>>;
   /** Statements that are committed with the change. */
-  also?: readonly Sql[];
+  also?: readonly (Sql | Write<never, true>)[];
   /** For a change that submits the client for review: how many of its owner's clients may be in review, with this one. */
   maxPending?: number;
 };
@@ -82,6 +83,7 @@ async function tryChange(
     run: {
       client: mustChange(updateClient(changed, seen, maxPending)),
       terms: changed.name === seen.name ? [] : replaceTerms(changed.client_id, changed.name),
+      logo: followLogo(seen, changed, at),
       event: event.statement,
       also,
     },
@@ -136,6 +138,7 @@ const loggedFields = [
   'profile',
   'allowed_groups',
   'visible_groups',
+  'logo_id',
   'status',
   'revision',
   'pending_change',

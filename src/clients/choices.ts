@@ -47,3 +47,7 @@ export function acrValuesFor(secondFactor: SecondFactor): readonly Acr[] {
   if (secondFactor === 'optional') return [];
   return secondFactor === 'required' ? [twoFactors] : [twoFactors, oneFactor];
 }
+
+/** Why there is no picture of a client. */
+export const logoProblems = ['internal', 'unreachable', 'redirect', 'status', 'slow', 'large', 'type', 'size'] as const;
+export type LogoProblem = (typeof logoProblems)[number];

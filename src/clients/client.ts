@@ -44,6 +44,8 @@ export const ClientRow = row('clients', {
   allowed_groups: nullable(words<GroupId>()),
   /** Those that it sees by the scope `groups`; null: all of the user. */
   visible_groups: nullable(words<GroupId>()),
+  /** The picture that people see of it, as its reviewer has seen it; null: none. */
+  logo_id: nullable(text),
   status: choice(...clientStatuses),
   /** Why it was rejected or suspended, or why its last change was rejected. */
   status_reason: nullable(text),

@@ -145,7 +145,7 @@ export const clientFields = {
   },
   logo_url: {
     ...linkColumn,
-    ...linkBody('HTTPS, on a named host.'),
+    ...linkBody('A PNG, JPEG or WebP file of at most 32 KB, fetched once for the review. HTTPS, on a named host.'),
     option: { name: 'logo-url', value: 'url', help: 'URL of its logo' },
     problem: logoUrlProblem,
   },

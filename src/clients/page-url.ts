@@ -1,7 +1,7 @@
 import type { MessageDescriptor } from '../platform/i18n/translate.ts';
 import { isIpAddress } from '../platform/ip-address.ts';
 
-// Addresses that users and reviewers follow, and that the server never fetches.
+// Addresses that users and reviewers follow. The server fetches that of a logo alone.
 
 const longestUrl = 2048;
 

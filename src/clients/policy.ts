@@ -42,3 +42,16 @@ export const policyProperties = {
     ),
   ),
 };
+
+/** Not in files: it is the digest of what was fetched. */
+export const logoProperty = {
+  logo_id: Type.Optional(
+    nullable(
+      Type.String({
+        description:
+          'The picture for its users, as `logo` of the client has it: that a reviewer has seen. Null: none. Left out: what was fetched.',
+        pattern: '^[0-9a-f]{32}$',
+      }),
+    ),
+  ),
+};

@@ -3,11 +3,12 @@ import { findUser } from '../accounts/statements.ts';
 import type { Deps } from '../platform/deps.ts';
 import type { ClientOrigin } from './choices.ts';
 import type { Client } from './client.ts';
+import { logoOf } from './logos.ts';
 import { hostOfMetadata } from './metadata-url.ts';
 import { destinationOf } from './redirect-uri.ts';
 
-// What a client shows of itself: a name and two URLs. Users decide by them whom to trust, so a name must look like what it
-// is (OAuth 2.1 §7.12). The server fetches neither URL, ever.
+// What a client shows of itself: a name, a picture and URLs. Users decide by them whom to trust, so a name must look like what it
+// is (OAuth 2.1 §7.12), and a picture is one that a reviewer has seen. Of the URLs the server fetches that of the picture alone.
 
 /** Alphabets that share shapes: "Рау" can be Cyrillic. */
 const lookalikeScripts = [/\p{Script=Latin}/u, /\p{Script=Cyrillic}/u, /\p{Script=Greek}/u, /\p{Script=Armenian}/u];
@@ -32,6 +33,9 @@ export function nameForUsers(client: Origin & Pick<Client, 'name'>): string {
   const host = originHostOf(client);
   return host === undefined ? client.name : `${client.name} (${host})`;
 }
+
+/** What pages of people show of it. */
+export const appForUsers = (client: Client) => ({ clientName: nameForUsers(client), clientLogo: logoOf(client) });
 
 /**
  * Who is responsible for a client: the operator, no one but the host that it came from, a deleted user, or an owner, of whom at most the domain of a verified

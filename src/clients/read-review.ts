@@ -17,6 +17,7 @@ import {
 } from './client.ts';
 import type { Deps } from './deps.ts';
 import { findAnyClient } from './find-clients.ts';
+import { type LogoState, readLogoState } from './logos.ts';
 import { type Risk, riskSignalsOnce } from './risk-signals.ts';
 
 /** One field that its owner wants different. */
@@ -41,29 +42,33 @@ type ClientReview = {
   changes: FieldChange[];
   risks: Risk[];
   lastRejection: LastRejection | undefined;
+  /** Of the address that it wants; undefined: it names none. */
+  logo: LogoState | undefined;
 };
 
 /** @throws {RequestError} `not_found`. */
 export async function clientReview(deps: Pick<Deps, 'db' | 'riskContext'>, client_id: string): Promise<ClientReview> {
   const client = await findAnyClient(deps, client_id);
-  const [owner, context, lastRejection] = await Promise.all([
+  const [owner, context, lastRejection, logo] = await Promise.all([
     client.owner_user_id === null ? undefined : ownerShown(deps, client.owner_user_id),
     deps.riskContext(),
     needsReview(client) ? lastRejectionOf(deps, client) : undefined,
+    readLogoState(deps, client),
   ]);
-  return { client, owner, changes: changesOf(client), risks: riskSignalsOnce(client, context), lastRejection };
+  return { client, owner, changes: changesOf(client), risks: riskSignalsOnce(client, context), lastRejection, logo };
 }
 
 const ownerShown = ({ db }: Pick<Deps, 'db'>, user_id: UserId): Promise<User | undefined> =>
   ifThere(db, db.of(user_id), findUser(db, user_id));
 
 /** A review as programs read it. */
-export const reviewRecord = ({ client, owner, changes, risks, lastRejection }: ClientReview) => ({
+export const reviewRecord = ({ client, owner, changes, risks, lastRejection, logo }: ClientReview) => ({
   ...reviewedRecord(client),
   owner: owner ? { user_id: owner.user_id, email: owner.email, name: owner.name } : null,
   changes,
   risks,
   last_rejection: lastRejection ?? null,
+  logo: logo ?? null,
 });
 
 const decisions = ['client.rejected', 'client.change_rejected', 'client.approved', 'client.change_approved'];

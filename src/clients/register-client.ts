@@ -11,6 +11,7 @@ import { windowLimit } from '../platform/limits/failure-limits.ts';
 import { usesSecret } from './authentication-methods.ts';
 import { type ClientDeps, loggedState, tooManyPending } from './change-client.ts';
 import type { Client } from './client.ts';
+import { firstLogo } from './logos.ts';
 import { newClientSecret, newSecretRow } from './manage-secrets.ts';
 import type { Registration } from './registration.ts';
 import { requireKnownScopes } from './scopes.ts';
@@ -49,6 +50,7 @@ export async function registerClient(
     profile: null,
     allowed_groups: null,
     visible_groups: null,
+    logo_id: null,
     status: 'pending_review',
     status_reason: null,
     revision: 1,
@@ -71,6 +73,7 @@ export async function registerClient(
   const client: Client = { ...draft, event_id: event.event_id };
   const done = await insert(deps, client, {
     terms: insertTerms(client_id, client.name),
+    logo: firstLogo(client, at),
     secrets: secrets.map((secret) => insertSecret({ ...secret, client_id })),
     event: event.statement,
   });
@@ -82,14 +85,14 @@ export async function registerClient(
   throw tooManyPending();
 }
 
-type Rows = { terms: readonly Sql[]; secrets: readonly Sql[]; event: Sql };
+type Rows = { terms: readonly Sql[]; logo: readonly Sql[]; secrets: readonly Sql[]; event: Sql };
 
 /**
  * In one change, or, where the owner is in another part, as a draft, which no read returns and a job deletes if nothing follows. It is let in once
  * the owner has been found to be there. The deletion of an account takes its clients from it, drafts too, so that none is let in
  * afterwards.
  */
-async function insert(deps: Pick<Deps, 'db' | 'config'>, client: Client, { terms, secrets, event }: Rows) {
+async function insert(deps: Pick<Deps, 'db' | 'config'>, client: Client, { terms, logo, secrets, event }: Rows) {
   const { db, config } = deps;
   const { pendingClients: max } = config.limits;
   const { client_id, owner_user_id } = client;
@@ -106,14 +109,18 @@ async function insert(deps: Pick<Deps, 'db' | 'config'>, client: Client, { terms
   if (owner === undefined || owner_user_id === null || owner.in === shared) {
     return inOrder(owner, {
       in: shared,
-      run: { client: mayConflict(mustChange(insertClient(client, max))), terms, secrets, event },
+      run: { client: mayConflict(mustChange(insertClient(client, max))), terms, logo, secrets, event },
     });
   }
-  const done = await inOrder({ in: shared, run: { draft: mayConflict(insertDraft(client)), terms, secrets } }, owner, {
-    in: shared,
-    lock: lockClientsOf(owner_user_id, client),
-    run: { client: mustChange(admitClient(client, max)), event },
-  });
+  const done = await inOrder(
+    { in: shared, run: { draft: mayConflict(insertDraft(client)), terms, logo, secrets } },
+    owner,
+    {
+      in: shared,
+      lock: lockClientsOf(owner_user_id, client),
+      run: { client: mustChange(admitClient(client, max)), event },
+    },
+  );
   if (done.ok || done.failed === 'draft') return done;
   await deleteDeletedClient(db, client_id);
   return done.failed === 'client' && !(await owner.in.holds(isThere(owner_user_id)))

@@ -27,6 +27,7 @@ import {
 import { readClientGroups } from './client-groups.ts';
 import type { Deps } from './deps.ts';
 import { findAnyClient } from './find-clients.ts';
+import { chooseLogo } from './logos.ts';
 import { requireProfile } from './profile.ts';
 import { mailToOwner } from './review-mails.ts';
 import { refuseSelfApproval } from './reviewer.ts';
@@ -67,6 +68,7 @@ export async function approveClient(deps: ApprovalDeps, target: ClientTarget, wa
       throw invalidFields([fieldProblem('consent', { key: 'problem.client.consent' })]);
     }
     const decision = client.status === 'approved' ? 'change_approved' : 'approved';
+    const logo = await chooseLogo(deps, client, proposalOf(client), approval.logo_id);
     const to = {
       ...client.pending_change,
       ...(await reviewedScopes(deps, client, approval.allowed_scopes)),
@@ -77,9 +79,14 @@ export async function approveClient(deps: ApprovalDeps, target: ClientTarget, wa
       status: 'approved',
       status_reason: null,
       ...policyAfter(client, approval),
+      logo_id: logo.logo_id,
     } as const;
     requireProfile({ ...client, ...to });
-    return { action: `client.${decision}`, also: await mailToOwner(deps, target, client, decision), to };
+    return {
+      action: `client.${decision}`,
+      also: [...logo.also, ...(await mailToOwner(deps, target, client, decision))],
+      to,
+    };
   });
 }
 
@@ -224,6 +231,8 @@ type PolicyChange = {
   allowed_groups?: readonly string[] | null;
   /** Ids or names. Null: it sees all groups of its users. */
   visible_groups?: readonly string[] | null;
+  /** The picture of it that was seen; null: none. */
+  logo_id?: string | null;
 };
 
 /** With groups by their ids. */
@@ -247,12 +256,15 @@ type ApprovedPolicyChange = PolicyChange & { id_token_signed_response_alg?: Sign
 const approvedPolicyAfter = (
   client: Client,
   change: ReadPolicy<ApprovedPolicyChange>,
-): Required<ReadPolicy<ApprovedPolicyChange>> => ({
+): Required<Omit<ReadPolicy<ApprovedPolicyChange>, 'logo_id'>> => ({
   ...policyAfter(client, change),
   id_token_signed_response_alg: change.id_token_signed_response_alg ?? client.id_token_signed_response_alg,
 });
 
-const policyAfter = (client: Client, change: ReadPolicy<PolicyChange>): Required<ReadPolicy<PolicyChange>> => ({
+const policyAfter = (
+  client: Client,
+  change: ReadPolicy<PolicyChange>,
+): Required<Omit<ReadPolicy<PolicyChange>, 'logo_id'>> => ({
   consent: change.consent ?? client.consent,
   refresh_retry_window: change.refresh_retry_window ?? client.refresh_retry_window,
   profile: change.profile === undefined ? client.profile : change.profile,
@@ -280,12 +292,17 @@ export async function changePolicy(
     await refuseSelfApproval(deps, target.caller.actor, client);
     if (client.status !== 'approved' && client.status !== 'suspended') throw invalidState(client.status);
     refuseSkippedConsent(client, change);
-    const to = approvedPolicyAfter(client, change);
-    isChanged = !sameJson(to, approvedPolicyAfter(client, {}));
+    const logo =
+      change.logo_id === undefined
+        ? { logo_id: client.logo_id, also: [] }
+        : await chooseLogo(deps, client, client, change.logo_id);
+    const to = { ...approvedPolicyAfter(client, change), logo_id: logo.logo_id };
+    isChanged = !sameJson(to, { ...approvedPolicyAfter(client, {}), logo_id: client.logo_id });
     if (!isChanged) return undefined;
     requireProfile({ ...client, ...to });
     const isRegistered = to.id_token_signed_response_alg !== client.id_token_signed_response_alg;
-    return { action: 'client.policy_changed', to: { ...to, ...(isRegistered && { revision: client.revision + 1 }) } };
+    const revision = isRegistered && { revision: client.revision + 1 };
+    return { action: 'client.policy_changed', to: { ...to, ...revision }, also: logo.also };
   });
   return { after, isChanged };
 }

@@ -5,6 +5,7 @@
 export { type FailureRow, failuresOf } from './failures.store.ts';
 export { exportedHosts } from './from-outside/approved-hosts.store.ts';
 export { exportedDocuments } from './from-outside/documents.store.ts';
+export { exportedLogos } from './logos.store.ts';
 export {
   clientsAfter,
   deleteDeletedClient,

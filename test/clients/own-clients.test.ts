@@ -262,7 +262,7 @@ test('what a registration may hold', async (t) => {
     },
   );
 
-  await t.test('CL-03: logo and homepage are https addresses, and the server never visits one', async () => {
+  await t.test('CL-03: logo and homepage are https addresses, and a refused one is never visited', async () => {
     const visits: string[] = [];
     const canary = createServer((request, response) => response.end(void visits.push(request.url ?? '')));
     const port = await freePort();

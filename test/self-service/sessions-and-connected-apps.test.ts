@@ -246,6 +246,7 @@ testSignet('a user looks after their sessions and applications', async ({ signet
         client_id: client.client_id,
         name: 'Field Notes',
         homepage_url: null,
+        logo_url: null,
         scope: ['openid', 'email', 'offline_access'],
         claims: [],
         since,

@@ -17,6 +17,7 @@ export const aClient = (changes: Partial<Client> = {}): Client => ({
   profile: null,
   allowed_groups: null,
   visible_groups: null,
+  logo_id: null,
   status: 'approved',
   status_reason: null,
   note_to_reviewer: null,

@@ -12,6 +12,8 @@ type Given = {
   body?: unknown;
   /** Never answers. */
   holds?: boolean;
+  /** Never ends its answer. */
+  stalls?: boolean;
 };
 
 /** An https server of several hosts, `NAME.localhost`, that this process trusts, and the documents that it gives by host and path. */
@@ -47,9 +49,10 @@ export async function openDocumentServer(t: TestContext): Promise<DocumentServer
   const server = createServer({ key, cert }, (request, response) => {
     const url = `https://${request.headers.host}${request.url}`;
     asked.push(url);
-    const { status = 200, headers = {}, body = '', holds } = documents.get(url) ?? { status: 404 };
+    const { status = 200, headers = {}, body = '', holds, stalls } = documents.get(url) ?? { status: 404 };
     if (holds) return;
     response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    if (stalls) return void response.write(body);
     response.end(typeof body === 'string' || body instanceof Buffer ? body : JSON.stringify(body));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -8,8 +8,9 @@ import { deleteAttribute, editAttribute } from '../../src/attributes/manage-attr
 import { secretPurpose } from '../../src/authentication/credentials/provider-register.ts';
 import { setBrandPicture } from '../../src/brand/change-brand.ts';
 import { deleteClient } from '../../src/clients/delete-client.ts';
+import { fetchLogo } from '../../src/clients/fetch-logos.ts';
 import { approveHost } from '../../src/clients/from-outside/approved-hosts.ts';
-import { suspendClient } from '../../src/clients/review-client.ts';
+import { changePolicy, suspendClient } from '../../src/clients/review-client.ts';
 import { retire } from '../../src/entitlements/service-credentials/manage-credential.ts';
 import { createGroup, deleteGroup } from '../../src/groups/manage-groups.ts';
 import { setPicture } from '../../src/self-service/picture/picture.ts';
@@ -20,6 +21,7 @@ import { runCommand, settingsOf, succeed } from '../support/command-line.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { openDocumentServer } from '../support/document-server.ts';
 import { newGroup } from '../support/groups.ts';
+import { logoHost, openLogoHost } from '../support/logo-host.ts';
 import { authorize, clientAt, readsDocuments } from '../support/outside-clients.ts';
 import { assertSignedIn, signInWithPasskey } from '../support/passkeys.ts';
 import { pngOf } from '../support/pictures.ts';
@@ -111,11 +113,16 @@ async function fill(t: TestContext, signet: Signet, settings: Settings, folder: 
     assert.equal(status, 200);
   }
 
+  const logos = await openLogoHost(t, signet);
+  logos.givePicture('/notes.png');
   const notes = await signet.registerClient({
     owner: ada,
     ...allowed,
+    logo_url: `${logoHost}/notes.png`,
     allowed_scopes: ['openid', 'profile', 'mail:read'],
   });
+  const { picture_id } = await fetchLogo(deps, notes.client_id);
+  await changePolicy(deps, { client_id: notes.client_id, caller }, { logo_id: picture_id });
   await ada.browser.patch(`/v1/oauth/clients/${notes.client_id}`, { name: 'Notes for teams' });
   await signet.registerClient({
     owner: ada,

@@ -2,6 +2,7 @@ import { secondFactorOf } from '../../clients/choices.ts';
 import { hasPendingChange, needsReview, type ReviewedRecord } from '../../clients/client.ts';
 import { type FieldName, fieldNames, fieldOf } from '../../clients/fields.ts';
 import { describeKeys, type KeySet } from '../../clients/keys/key-set.ts';
+import { type LogoState, logoProblemText } from '../../clients/logos.ts';
 import type { FieldChange, LastRejection, reviewRecord } from '../../clients/read-review.ts';
 import type { Risk } from '../../clients/risk-signals.ts';
 import type { ClientUsage } from '../../oauth/grants/grants.ts';
@@ -22,6 +23,7 @@ export const describeClient = (client: ReviewedRecord): string =>
     ['Security profile', client.profile],
     ['Only for groups', client.allowed_groups?.join(' ') ?? null],
     ['Sees only groups', client.visible_groups?.join(' ') ?? null],
+    ['Picture', client.logo_id],
     ['Owner', client.owner_user_id],
     ['Came by itself, by', client.origin],
     ['Pending change', client.pending_change && JSON.stringify(client.pending_change)],
@@ -37,6 +39,16 @@ function valueText(client: ReviewedRecord, name: FieldName) {
   return value ?? (control.kind === 'choice' ? control.unset : null) ?? null;
 }
 
+export const describeLogo = ({ url, picture_id, media_type, width, height, bytes, ...logo }: LogoState): string =>
+  table([
+    ['Address', url],
+    ['Picture', picture_id],
+    ['File', picture_id && `${media_type}, ${width} × ${height} pixels, ${bytes} bytes`],
+    ['Fetched', logo.fetched_at === null ? null : time(logo.fetched_at)],
+    ['Problem', logo.problem && inEnglish(logoProblemText(logo))],
+    ['Users see it', logo.is_shown ? 'yes' : 'no'],
+  ]);
+
 /** Untrusted values are printed as JSON, so that no character of them reaches the terminal as a command. */
 const printed = (value: unknown) => JSON.stringify(value);
 
@@ -45,6 +57,7 @@ export function describeReview(review: ReturnType<typeof reviewRecord> & { usage
   const usage = table([
     ['Users with access', `${users_is_minimum ? 'at least ' : ''}${users}`],
     ['Last sign-in', last_sign_in_at === null ? 'none known' : time(last_sign_in_at)],
+    ...(review.logo ? [['Logo', logoLine(review.logo)] as const] : []),
   ]);
   const lines = [
     ...review.changes.flatMap(changeLines),
@@ -62,6 +75,12 @@ export function describeReview(review: ReturnType<typeof reviewRecord> & { usage
   ];
   return [describeClient(review), usage, ...(lines.length > 0 ? ['', ...lines] : [])].join('\n');
 }
+
+const logoLine = ({ picture_id, problem, detail, is_shown }: LogoState): string => {
+  if (problem !== null) return inEnglish(logoProblemText({ problem, detail }));
+  if (picture_id === null) return 'not fetched yet';
+  return is_shown ? `${picture_id}, which users see` : picture_id;
+};
 
 const changeLines = ({ field, before, after }: FieldChange) => [
   `  ${field}`,

@@ -9,6 +9,7 @@ import {
 import { type Client, needsConsentChoice, needsReview, proposalOf } from '../../clients/client.ts';
 import { proposedRetryWindow } from '../../clients/libraries/advice.ts';
 import { findLibrary } from '../../clients/libraries/catalogue.ts';
+import type { LogoState } from '../../clients/logos.ts';
 import type { ReviewerProblem } from '../../clients/reviewer.ts';
 import type { ScopeRegister } from '../../clients/scopes.ts';
 import type { ClientUsage } from '../../oauth/grants/grants.ts';
@@ -32,19 +33,27 @@ export const usageWords = (view: View, { users, users_is_minimum, last_sign_in_a
 /** Before that nothing is decided: what is stored is a default. */
 export const wasApproved = ({ status }: Client) => status === 'approved' || status === 'suspended';
 
+type Decided = {
+  usage: ClientUsage;
+  scopes: ScopeRegister;
+  groupNames: GroupNames;
+  /** As the page shows it. */
+  logo: LogoState | undefined;
+};
+
 /** The decisions that the client's state allows. */
 export function decisions(
   view: View,
   client: Client,
   reviewerProblem: ReviewerProblem | undefined,
-  { usage, scopes, groupNames: names }: { usage: ClientUsage; scopes: ScopeRegister; groupNames: GroupNames },
+  { usage, scopes, groupNames: names, logo }: Decided,
 ): Html {
   const waits = needsReview(client);
   const needsReviewer = waits || wasApproved(client);
   if (!view.may('clients:approve')) return html``;
   const mayDecide = reviewerProblem === undefined;
   return html`${!mayDecide && needsReviewer && unavailableDecision(view, client, reviewerProblem)}
-${waits && mayDecide && approval(view, client, { scopes, names })}${waits && rejection(view, client)}
+${waits && mayDecide && approval(view, client, { scopes, names, logo })}${waits && rejection(view, client)}
 ${client.status === 'suspended' && mayDecide && reinstatement(view, client)}
 ${wasApproved(client) && mayDecide && (waits ? foldedPolicy(view, client, names) : policy(view, client, names))}
 ${client.status === 'approved' && suspension(view, client, usage)}`;
@@ -75,12 +84,16 @@ function commandFor(client: Client): string {
 /** As in the form, the reviewer has to choose; asking users for consent is recommended. */
 const consentOption = (client: Client) => (needsConsentChoice(client) ? ' --consent required' : '');
 
-function approval(view: View, client: Client, { scopes, names }: { scopes: ScopeRegister; names: GroupNames }): Html {
+function approval(
+  view: View,
+  client: Client,
+  { scopes, names, logo }: Pick<Decided, 'scopes' | 'logo'> & { names: GroupNames },
+): Html {
   const wanted = proposalOf(client).allowed_scopes;
   return html`<h2>${view.t('admin.clients.approve')}</h2>
 <p class="soft">${view.t('admin.clients.approve.what', { revision: client.revision })}</p>
 <form method="post" action="${clientPath(client)}/approve">
-${hidden('revision', String(client.revision))}
+${hidden('revision', String(client.revision))}${hidden('logo_id', logo?.picture_id ?? '')}
 ${choices(
   view.t('admin.clients.scopes'),
   'scope:',

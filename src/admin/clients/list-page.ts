@@ -2,15 +2,16 @@ import type { User } from '../../accounts/statements.ts';
 import type { ClientStatus } from '../../clients/choices.ts';
 import { type Client, hasPendingChange } from '../../clients/client.ts';
 import { countedAtMost, type Order } from '../../clients/find-clients.ts';
+import { logoOf } from '../../clients/logos.ts';
 import { originHostOf } from '../../clients/presentation.ts';
 import type { ListedClient } from '../../clients/read-review.ts';
 import type { Risk } from '../../clients/risk-signals.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { type Html, html, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
+import { appMark } from '../../platform/pages/initials.ts';
 import { badge, counted, emptyList, pager, pathWith, type Tone } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { clientInitials } from '../../platform/text.ts';
 import { adminTab, buttonForm, clientPath, doneNotice, searchForm } from '../components.ts';
 import { hostsPath } from './hosts-page.ts';
 
@@ -116,7 +117,7 @@ function heading(view: View, { filter, order, q }: ClientListView, column: (type
 
 const clientRow = (view: View, { client, owner, risks, lastSignIn }: ClientListView['clients'][number]): Html => {
   const label = (column: (typeof columns)[number]) => view.plain(`admin.clients.column.${column}`);
-  return html`<tr><th scope="row"><div class="entry"><span class="initials small" aria-hidden="true">${clientInitials(client.name)}</span>
+  return html`<tr><th scope="row"><div class="entry">${appMark(client.name, logoOf(client), 'small')}
 <div><a href="${clientPath(client)}">${untrusted(client.name)}</a>
 ${risks.length > 0 && html`<p>${risks.map((risk) => html`${riskBadge(view, risk)} `)}</p>`}</div></div></th>
 <td data-label="${label('owner')}">${ownerCell(view, client, owner)}</td>

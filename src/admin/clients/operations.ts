@@ -4,8 +4,9 @@ import { secondFactors, signingAlgorithms } from '../../clients/choices.ts';
 import { reviewedRecord } from '../../clients/client.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { exportClients } from '../../clients/export-clients.ts';
+import { fetchLogo } from '../../clients/fetch-logos.ts';
 import { findClients, listings, orders } from '../../clients/find-clients.ts';
-import { policyProperties } from '../../clients/policy.ts';
+import { logoProperty, policyProperties } from '../../clients/policy.ts';
 import { clientReview, listedRecords, reviewRecord } from '../../clients/read-review.ts';
 import {
   approveClient,
@@ -23,10 +24,10 @@ import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { paging } from '../../platform/http/paging.ts';
 import { Type } from '../../platform/schema.ts';
 import { administration, ReasonForOwnerBody, reasonExample, strictBody } from '../operation-parts.ts';
-import { describeClient, describeList, describeReview } from './command-text.ts';
+import { describeClient, describeList, describeLogo, describeReview } from './command-text.ts';
 import { hostOperations } from './host-operations.ts';
 import { logoutOperations } from './logout-operations.ts';
-import { changed, one, ReviewedRecord } from './operation-parts.ts';
+import { changed, LogoRecord, one, ReviewedRecord } from './operation-parts.ts';
 import { ownerlessOperations } from './ownerless-operations.ts';
 
 const Changes = Type.Array(Type.Object({ field: Type.String(), before: Type.Unknown(), after: Type.Unknown() }));
@@ -138,6 +139,9 @@ export const clientOperations = {
           ),
         ),
         risks: Type.Array(Risk, { description: 'Risk signals, warnings first.' }),
+        logo: Type.Union([LogoRecord, Type.Null()], {
+          description: 'What was fetched from its `logo_url`; null without one.',
+        }),
         usage: Type.Object({
           users: Type.Integer({ minimum: 0, description: 'Users with an active grant.' }),
           users_is_minimum: Type.Boolean({ description: 'Whether there may be more than were counted.' }),
@@ -168,6 +172,7 @@ export const clientOperations = {
     body: strictBody({
       revision: revision('The revision that was reviewed.'),
       ...policyProperties,
+      ...logoProperty,
       allowed_scopes: Type.Optional(
         // Not `uniqueItems`, which compares each with each before anyone has counted them; one that comes twice is harmless.
         Type.Array(Type.String({ minLength: 1, maxLength: longestScope, pattern: scopePattern }), {
@@ -200,8 +205,27 @@ export const clientOperations = {
         'second-factor': 'second_factor',
         'allowed-group': 'allowed_groups',
         'visible-group': 'visible_groups',
+        logo: 'logo_id',
       },
       text: describeClient,
+    },
+  }),
+
+  fetchLogo: operation({
+    ...one('clients:approve'),
+    id: 'fetchClientLogo',
+    method: 'POST',
+    path: '/v1/admin/clients/:client_id/logo',
+    summary: 'Fetch the logo of a client now',
+    description:
+      'It is fetched by itself when a client is registered, or wants another one. What users see stays as it is until what was fetched is approved.',
+    answer: { description: 'What was fetched, or why nothing was.', schema: LogoRecord },
+    refusals: ['not_found', 'invalid_state', 'rate_limited'],
+    run: (deps, { client_id }) => fetchLogo(deps, client_id),
+    command: {
+      name: 'clients logo',
+      summary: 'Fetch the logo of a client now, and say what came.',
+      text: describeLogo,
     },
   }),
 
@@ -217,6 +241,7 @@ export const clientOperations = {
     body: strictBody(
       {
         ...policyProperties,
+        ...logoProperty,
         id_token_signed_response_alg: Type.Optional(
           Type.Enum([...signingAlgorithms], { description: 'How its tokens are signed from now on.' }),
         ),
@@ -237,6 +262,7 @@ export const clientOperations = {
         alg: 'id_token_signed_response_alg',
         'allowed-group': 'allowed_groups',
         'visible-group': 'visible_groups',
+        logo: 'logo_id',
       },
       text: describeClient,
     },

@@ -5,6 +5,7 @@ import { chooseReviewMails, wantsNoReviewMails } from '../../clients/declined-ma
 import { deleteClient } from '../../clients/delete-client.ts';
 import { exportClients } from '../../clients/export-clients.ts';
 import { type ClientListing, countListings, findAnyClient, findClients, orders } from '../../clients/find-clients.ts';
+import { findOwnLogo } from '../../clients/logos.ts';
 import { clientReview, listedWithRisks } from '../../clients/read-review.ts';
 import { approveClient } from '../../clients/review-client.ts';
 import { readReviewerProblem } from '../../clients/reviewer.ts';
@@ -17,8 +18,9 @@ import { countLogoutDeliveries, findLogoutDeliveries } from '../../oauth/logout/
 import { lastSignInOf } from '../../oauth/statements.ts';
 import { now } from '../../platform/clock.ts';
 import { csvName, csvType } from '../../platform/csv.ts';
-import { fieldProblem, invalidFields } from '../../platform/errors.ts';
+import { fieldProblem, invalidFields, notFound } from '../../platform/errors.ts';
 import { type Parameters, readChoice } from '../../platform/http/parameters.ts';
+import { pictureHeaders } from '../../platform/kept-pictures.ts';
 import { doneOrUnchanged, type PageContext } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { normalizeName } from '../../platform/text.ts';
@@ -26,7 +28,7 @@ import { readPeriod } from '../../statistics/periods.ts';
 import { readClientStatistics } from '../../statistics/read-statistics.ts';
 import { namesIn } from '../audit/names.ts';
 import { checkedNames, clientPath, explains, namesAfter, type Shown } from '../components.ts';
-import { pagesOf } from '../page-access.ts';
+import { pagesOf, personWith } from '../page-access.ts';
 import { readyReasons } from './decision-forms.ts';
 import { groupsOf } from './group-fields.ts';
 import { type ClientFilter, clientFilters, clientsPage } from './list-page.ts';
@@ -111,6 +113,26 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
     done: doneOrUnchanged(one, 'policy'),
     ...onPage,
   });
+  pages.run(operations.fetchLogo, { done: `${one}?done=logo#logo`, ...onPage });
+  pages.run(operations.changePolicy, {
+    path: `${one}/logo/shown`,
+    input: (form) => ({ body: { logo_id: logoOf(form) } }),
+    done: doneOrUnchanged(one, 'policy'),
+    ...onPage,
+  });
+  // Before it is approved, only reviewers see it.
+  app.get<{ Params: { client_id: string; picture_id: string } }>(
+    `${one}/logo/:picture_id`,
+    { config: { page: true } },
+    async (request, reply) => {
+      await personWith('clients:read').authenticate(deps, request);
+      const { client_id, picture_id } = request.params;
+      const found = await findOwnLogo(deps, client_id, picture_id);
+      if (found === undefined) throw notFound();
+      const { 'content-security-policy': policy } = pictureHeaders;
+      return reply.header('content-security-policy', policy).type(found.media_type).send(found.content);
+    },
+  );
   pages.post(`${one}/delete`, {
     async act({ caller, client_id, authorize }, { confirmation = '' }) {
       authorize('clients:write');
@@ -200,8 +222,12 @@ const policyOf = ({ consent, profile, refresh_retry_window, ...form }: Parameter
 const algorithmOf = ({ id_token_signed_response_alg: chosen }: Parameters) =>
   signingAlgorithms.find((algorithm) => algorithm === chosen);
 
+/** The picture that the page showed; none if it showed none. */
+const logoOf = ({ logo_id }: Parameters): string | null => logo_id || null;
+
 const approvalOf = (form: Parameters) => ({
   ...policyOf(form),
+  logo_id: logoOf(form),
   consentMustBeChosen: true,
   revision: revisionOf(form),
   allowed_scopes: checkedNames(form, 'scope:', namesAfter(form, 'scope:')),

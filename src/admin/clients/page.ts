@@ -2,6 +2,7 @@ import type { User } from '../../accounts/statements.ts';
 import { type Client, needsReview, proposalOf } from '../../clients/client.ts';
 import { linkFields } from '../../clients/fields.ts';
 import { countedAtMost } from '../../clients/find-clients.ts';
+import { logoOf } from '../../clients/logos.ts';
 import { hasSecrets } from '../../clients/manage-secrets.ts';
 import { homepageUrlProblem } from '../../clients/page-url.ts';
 import { originHostOf } from '../../clients/presentation.ts';
@@ -13,15 +14,17 @@ import type { ClientUsage } from '../../oauth/grants/grants.ts';
 import { isMessageKey } from '../../platform/i18n/translate.ts';
 import { copyScripts } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
+import { appMark } from '../../platform/pages/initials.ts';
 import { counted, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { clientInitials, visibleText } from '../../platform/text.ts';
+import { visibleText } from '../../platform/text.ts';
 import { adminTab, clientPath, doneNotice, type Shown } from '../components.ts';
 import { differenceTable } from './comparison.ts';
 import { decisions, deletion, usageWords, wasApproved } from './decision-forms.ts';
 import { type GroupNames, groupFacts } from './group-fields.ts';
 import { riskBadge, statusBadge } from './list-page.ts';
+import { logoSection } from './logo-section.ts';
 
 export type ClientView = Awaited<ReturnType<typeof clientReview>> & {
   /** Of its last days. */
@@ -43,6 +46,7 @@ const done = [
   'suspended',
   'reinstated',
   'policy',
+  'logo',
   'registered',
   'saved',
   'resubmitted',
@@ -57,7 +61,7 @@ export const clientPage = (view: View, of: ClientView, shown: Shown): Page => {
     title: visibleText(client.name),
     tab: adminTab('admin_clients'),
     ...(reviewerProblem?.isOnlyAdministrator && { scripts: copyScripts }),
-    content: html`<div class="person"><span class="initials" aria-hidden="true">${clientInitials(client.name)}</span>
+    content: html`<div class="person">${appMark(client.name, logoOf(client))}
 <div><h1>${untrusted(client.name)}</h1><p>${statusBadge(view, client)}</p></div></div>
 ${shown.problem}${doneNotice(view, shown, 'clients', done)}
 ${next && nextLink(view, next)}
@@ -71,6 +75,7 @@ ${risks.length > 0 && riskList(view, risks, owner)}
 ${links(view, proposalOf(client))}
 ${needsReview(client) && ownersNote(view, client)}
 ${differenceTable(view, client, lastRejection)}
+${of.logo && logoSection(view, client, of.logo)}
 ${charts}
 <p><a href="${clientPath(client)}/logout-deliveries">${view.t('logouts.title')}</a></p>
 ${view.may('audit:read') && html`<p><a href="${pathWith('/admin/audit', { who: client.client_id })}">${view.t('admin.history')}</a></p>`}

@@ -10,10 +10,16 @@ import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { cancelForm } from '../sessions/page.ts';
-import { continuesTo, type ReturnTarget, returnTargetFields, returnTargetQuery } from '../sessions/return-target.ts';
+import {
+  continuesTo,
+  type ForApp,
+  type ReturnTarget,
+  returnTargetFields,
+  returnTargetQuery,
+} from '../sessions/return-target.ts';
 
 /** `problem`: the alert above the form. */
-type EmailForm = ReturnTarget & { clientName?: string; endsAt?: string; email?: string; problem?: Html | false };
+type EmailForm = ReturnTarget & ForApp & { endsAt?: string; email?: string; problem?: Html | false };
 
 /** Asks for the address that a link is sent to. */
 export const requestPage = (view: View, flow: 'signup' | 'reset', form: EmailForm): Page => {
@@ -23,7 +29,7 @@ export const requestPage = (view: View, flow: 'signup' | 'reset', form: EmailFor
     words: flow === 'signup' ? 'sign_up' : 'reset_password',
     endsAt: form.endsAt,
     content: html`<h1>${view.t(`${flow}.title`)}</h1>
-${continuesTo(view, form.clientName)}
+${continuesTo(view, form)}
 <p class="soft">${view.t(`${flow}.intro`)}</p>
 ${form.problem}
 <form method="post" action="/${flow}">
@@ -43,10 +49,10 @@ ${cancelForm(view, form)}`,
 };
 
 /** The same whether the address has an account or not; the mail to the owner of one says so. */
-export const sentPage = (view: View, flow: 'signup' | 'reset', clientName: string | undefined): Page => ({
+export const sentPage = (view: View, flow: 'signup' | 'reset', app: ForApp): Page => ({
   title: view.plain(`${flow}.sent_title`),
   content: html`<h1>${view.t(`${flow}.sent_title`)}</h1>
-${continuesTo(view, clientName)}
+${continuesTo(view, app)}
 <p>${view.t(`${flow}.sent`)}</p>
 <p class="soft">${view.t('mail_sent.nothing', { link: html`<a href="/${flow}">${view.t('mail_sent.again')}</a>` })}</p>${
     flow === 'reset' && html`\n<p><a href="/signin">${view.t('reset.back')}</a></p>`
@@ -82,6 +88,7 @@ type AccountForm = {
   request_id?: string;
   endsAt?: string;
   clientName?: string;
+  clientLogo?: string;
   /** Those that sign-up asks for. */
   attributes: readonly Attribute[];
   /** What was entered, if it was refused. */
@@ -103,6 +110,7 @@ export const newAccountPage = (
     request_id,
     endsAt,
     clientName,
+    clientLogo,
     attributes,
     typed,
     problem,
@@ -115,7 +123,7 @@ export const newAccountPage = (
     endsAt,
     scripts: passwordScripts,
     content: html`<h1>${view.t('signup.link_title')}</h1>
-${continuesTo(view, clientName)}
+${continuesTo(view, { clientName, clientLogo })}
 <p class="soft">${view.t(`${flow}.link_intro`, { email: html`<strong>${email}</strong>` })}</p>
 ${preferred_username && html`<p class="soft">${view.t('join.username', { username: html`<strong>${preferred_username}</strong>` })}</p>\n`}${role === 'admin' && html`<p class="soft">${view.t('join.administrator')}</p>\n`}${problems.length > 0 ? fieldAlert(view, problems) : problem}
 <form method="post" action="/${flow}/${token}">
@@ -137,6 +145,7 @@ type NewPasswordForm = {
   request_id?: string;
   endsAt?: string;
   clientName?: string;
+  clientLogo?: string;
   /** Why it was refused: the alert, and what is wrong with which field. */
   problem?: Html | false;
   problems?: readonly FieldProblem[];
@@ -146,13 +155,13 @@ type NewPasswordForm = {
 
 export const newPasswordPage = (
   view: View,
-  { token, email, min, request_id, endsAt, clientName, problem, problems = [], otherSignInMethods }: NewPasswordForm,
+  { token, email, min, request_id, endsAt, problem, problems = [], otherSignInMethods, ...app }: NewPasswordForm,
 ): Page => ({
   title: view.plain('reset.link_title'),
   endsAt,
   scripts: passwordScripts,
   content: html`<h1>${view.t('reset.link_title')}</h1>
-${continuesTo(view, clientName)}
+${continuesTo(view, app)}
 <p class="soft">${view.t('reset.link_intro', { email: html`<strong>${email}</strong>` })}</p>
 ${problem}
 <form method="post" action="/reset/${token}">
@@ -167,5 +176,5 @@ ${
 <ul id="reset-stays">${otherSignInMethods.map(({ key, values }) => html`<li>${view.t(key, values)}</li>`)}</ul>
 <p class="soft">${view.t('reset.stays.page')}</p>`
 }
-${cancelForm(view, { request_id, clientName })}`,
+${cancelForm(view, { request_id, ...app })}`,
 });

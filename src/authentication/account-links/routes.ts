@@ -100,7 +100,7 @@ function addRequestRoutes(
 
   app.get(`${path}/sent`, { config }, async (request, reply) => {
     const { returnTarget, view } = await contextOf(request, request.queryParameters);
-    return sendPage(reply, view, sentPage(view, flow, returnTarget.clientName));
+    return sendPage(reply, view, sentPage(view, flow, returnTarget));
   });
 }
 
@@ -149,14 +149,14 @@ async function openSignUp(deps: Deps, request: FastifyRequest, token: string): P
   const { email, ...link } = await requireLink(deps, token, ['sign_up']);
   const returnTarget = await resolveReturnTarget(deps, request, link);
   const view = viewOf(deps, request, returnTarget.ui_locales);
-  const { request_id, endsAt, clientName } = returnTarget;
+  const { request_id, endsAt, clientName, clientLogo } = returnTarget;
   const attributes = attributesOfSignUp(await deps.attributes.read());
   return {
     returnTarget,
     view,
     draw(form, refused) {
       const typed = refused && form;
-      const account = { token, email, request_id, endsAt, clientName, name: form.name, attributes, typed };
+      const account = { token, email, request_id, endsAt, clientName, clientLogo, name: form.name, attributes, typed };
       return newAccountPage(view, { flow: 'signup', ...account, ...refused });
     },
     accept({ name = '', password = '', ...form }) {
@@ -199,9 +199,9 @@ async function openReset(deps: Deps, request: FastifyRequest, token: string): Pr
     async draw(_, refused) {
       const min = minCharacters(await passwordContext(deps, user));
       const others = await describeOtherMethods(deps, user.user_id, (at) => formatDay(view.locale, at));
-      const { request_id, endsAt, clientName } = returnTarget;
+      const { request_id, endsAt, clientName, clientLogo } = returnTarget;
       const account = { token, email: user.email, min, otherSignInMethods: others };
-      return newPasswordPage(view, { ...account, request_id, endsAt, clientName, ...refused });
+      return newPasswordPage(view, { ...account, request_id, endsAt, clientName, clientLogo, ...refused });
     },
     accept: ({ password = '' }) => resetPassword(deps, token, { password, address: request.ip }),
   };

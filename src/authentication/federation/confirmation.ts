@@ -6,7 +6,7 @@ import { html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import type { Provider } from '../credentials/providers.ts';
-import { continuesTo, type SignInRequest } from '../sessions/return-target.ts';
+import { continuesTo, type ForApp, type SignInRequest } from '../sessions/return-target.ts';
 import type { UpstreamAccount } from './upstream-account.ts';
 import type { UpstreamAuthorization } from './upstream-authorization.ts';
 
@@ -109,12 +109,12 @@ type ConfirmationForm = {
   sealed: string;
   back: string;
   endsAt: string | undefined;
-  clientName: string | undefined;
+  app: ForApp;
 };
 
 export function confirmationPage(
   view: View,
-  { provider, confirmation, sealed, back, endsAt, clientName }: ConfirmationForm,
+  { provider, confirmation, sealed, back, endsAt, app }: ConfirmationForm,
 ): Page {
   const { action, email, upstreamName, replaces } = confirmation;
   const strong = (text: string) => html`<strong><bdi>${text}</bdi></strong>`;
@@ -124,7 +124,7 @@ export function confirmationPage(
     title: view.plain(`federation.ask.${action}.title`, plain),
     endsAt,
     content: html`<h1>${view.t(`federation.ask.${action}.title`, plain)}</h1>
-${continuesTo(view, clientName)}
+${continuesTo(view, app)}
 <p>${view.t(`federation.ask.${action}`, values)}</p>
 ${replaces !== undefined && html`<p>${view.t('federation.ask.replaces', { email: strong(replaces) })}</p>`}
 <form method="post" action="/auth/${provider.id}/continue">

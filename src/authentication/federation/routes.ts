@@ -270,14 +270,10 @@ async function askForConfirmation(
 ) {
   const sealed = cookie(request, cookieNames(deps.config).federation);
   if (sealed !== undefined) withAuthorizationCookie(deps, reply, sealed);
-  const { endsAt, clientName, ui_locales } = await resolveReturnTarget(deps, request, authorization);
+  const { endsAt, ui_locales, ...app } = await resolveReturnTarget(deps, request, authorization);
   // No links to the page in other languages: it cannot be requested again.
   const view = { ...viewOf(deps, request, ui_locales, locale), query: undefined };
   const answer = sealConfirmation(deps, authorization, account, confirmation);
   const back = confirmation.replaces === undefined ? failureReturnPath(authorization) : '/account';
-  return sendPage(
-    reply,
-    view,
-    confirmationPage(view, { provider, confirmation, sealed: answer, back, endsAt, clientName }),
-  );
+  return sendPage(reply, view, confirmationPage(view, { provider, confirmation, sealed: answer, back, endsAt, app }));
 }

@@ -13,6 +13,7 @@ import { findMailCode, mailCodeSeconds, triesPerMailCode } from '../sessions/mai
 import { cancelForm } from '../sessions/page.ts';
 import {
   continuesTo,
+  type ForApp,
   type ReturnTarget,
   redirectAfterSignIn,
   resolveReturnTarget,
@@ -73,14 +74,14 @@ async function readMailCode(deps: Deps, request: FastifyRequest) {
   };
 }
 
-type CodeForm = ReturnTarget & { email: string; clientName?: string; endsAt?: string; problem?: Html | false };
+type CodeForm = ReturnTarget & ForApp & { email: string; endsAt?: string; problem?: Html | false };
 
 /** The same whether the address has an account or not. */
 const codePage = (view: View, form: CodeForm): Page => ({
   title: view.plain('mail_code.title'),
   endsAt: form.endsAt,
   content: html`<h1>${view.t('mail_code.title')}</h1>
-${continuesTo(view, form.clientName)}
+${continuesTo(view, form)}
 <p>${view.t('mail_code.sent', { email: html`<strong><bdi>${form.email}</bdi></strong>`, minutes: mailCodeSeconds / 60 })}</p>
 ${form.problem}
 <form method="post" action="${mailCodePath}">

@@ -4,6 +4,7 @@ import { clearCookie, cookie, cookieNames, setCookie } from '../../platform/http
 import { newSecret } from '../../platform/ids.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
+import { appLogo } from '../../platform/pages/initials.ts';
 import type { View } from '../../platform/pages/view.ts';
 import type { Deps, WaitingRequest } from '../deps.ts';
 import { deviceSeconds, findInBrowser, pendingRequestOf } from './browser.ts';
@@ -66,15 +67,22 @@ export function localPath(next: unknown, baseUrl: string): LocalPath | undefined
   return path.length > longestPath ? undefined : (path as LocalPath);
 }
 
-/** What the sign-in is for, on each of its pages. */
-export const continuesTo = (view: View, clientName: string | undefined): Html | false =>
-  clientName !== undefined &&
-  html`<p class="soft">${view.t('signin.to_client', { client: html`<strong><bdi>${clientName}</bdi></strong>` })}</p>`;
+/** The application that a sign-in is for, if it is for one: what it is called, and the path of its picture, if it has one. */
+export type ForApp = { clientName?: string; clientLogo?: string };
 
-export const clientNameOf = async (
+/** What the sign-in is for, on each of its pages. */
+export function continuesTo(view: View, { clientName, clientLogo }: ForApp): Html | false {
+  if (clientName === undefined) return false;
+  const words = view.t('signin.to_client', { client: html`<strong><bdi>${clientName}</bdi></strong>` });
+  return clientLogo === undefined
+    ? html`<p class="soft">${words}</p>`
+    : html`<p class="soft for-app">${appLogo(clientLogo, 'small')}<span>${words}</span></p>`;
+}
+
+export const appOf = async (
   { authorizationRequests }: Pick<Deps, 'authorizationRequests'>,
   pending: WaitingRequest | undefined,
-): Promise<string | undefined> => pending && authorizationRequests.clientName(pending.parameters.client_id);
+): Promise<ForApp> => (pending && (await authorizationRequests.app(pending.parameters.client_id))) ?? {};
 
 /** Where the form of a sign-in may end: at the application whose request waits, or that a path to go on to leads to. */
 export const endOf = async (
@@ -144,7 +152,7 @@ export async function resolveReturnTarget(
     request_id: pending?.request_id,
     next,
     endsAt: await endOf(deps, pending, next),
-    clientName: await clientNameOf(deps, pending),
+    ...(await appOf(deps, pending)),
     ui_locales: pending?.parameters.ui_locales,
   };
 }

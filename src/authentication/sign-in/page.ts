@@ -7,6 +7,7 @@ import { passkeyForm, passkeyScripts } from '../passkeys/page.ts';
 import { cancelForm, signOutForm } from '../sessions/page.ts';
 import {
   continuesTo,
+  type ForApp,
   type ReturnTarget,
   returnTargetFields,
   returnTargetQuery,
@@ -14,9 +15,9 @@ import {
 } from '../sessions/return-target.ts';
 
 export type SignInForm = ReturnTarget &
+  ForApp &
   ConfirmationMethods & {
     username?: string;
-    clientName?: string;
     /** Why a user who is signed in is asked again. */
     again?: { why: 'asked' | 'long_ago' | 'second_factor'; email: string };
     /** The alert above the form. */
@@ -41,7 +42,7 @@ export const signInPage = (view: View, form: SignInForm): Page => ({
   endsAt: form.endsAt,
   scripts: form.offersPasskey ? [...passwordScripts, ...passkeyScripts] : passwordScripts,
   content: html`<h1>${view.t('signin.title')}</h1>
-${continuesTo(view, form.clientName) || html`<p class="soft">${view.t('signin.to_account')}</p>`}
+${continuesTo(view, form) || html`<p class="soft">${view.t('signin.to_account')}</p>`}
 ${form.again && html`<p>${view.t(`signin.again.${form.again.why}`, { email: html`<strong>${form.again.email}</strong>` })}</p>`}
 ${notice(form.notice)}${form.problem}
 <form method="post" action="/signin">
@@ -76,7 +77,7 @@ export const confirmPage = (view: View, form: ConfirmForm): Page => ({
   endsAt: form.endsAt,
   scripts: form.offersPasskey ? [...passwordScripts, ...passkeyScripts] : passwordScripts,
   content: html`<h1>${view.t('confirm.title')}</h1>
-${continuesTo(view, form.clientName)}
+${continuesTo(view, form)}
 <p class="soft">${view.t('confirm.why', { email: html`<strong>${form.username}</strong>` })}</p>
 ${strongerFactorNotice(view, form)}
 ${notice(form.notice)}${form.problem}

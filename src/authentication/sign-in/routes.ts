@@ -19,7 +19,7 @@ import { twoFactors } from '../sessions/authentication.ts';
 import { browserToken, requirePendingRequest } from '../sessions/browser.ts';
 import { mailCodeSeconds } from '../sessions/mail-codes.store.ts';
 import {
-  clientNameOf,
+  appOf,
   endOf,
   localPath,
   type Outcome,
@@ -241,7 +241,7 @@ async function readPageState(deps: Deps, request: FastifyRequest, query: Paramet
     offersReset: deps.mail.works,
     offersMailCode: deps.config.mailCodes && deps.mail.works,
     ...(session ? await confirmationMethodsOf(deps, session.user_id) : await allConfirmationMethods(deps)),
-    clientName: await clientNameOf(deps, pending),
+    ...(await appOf(deps, pending)),
     endsAt: await endOf(deps, pending, next),
     isRequired:
       session?.acr !== twoFactors &&

@@ -17,9 +17,10 @@ import { pendingRequestOf } from '../sessions/browser.ts';
 import { cancelForm } from '../sessions/page.ts';
 import { findPendingSignIn } from '../sessions/pending-sign-ins.store.ts';
 import {
-  clientNameOf,
+  appOf,
   continuesTo,
   endOf,
+  type ForApp,
   localPath,
   type ReturnTarget,
   redirectAfterSignIn,
@@ -90,7 +91,7 @@ export async function readPendingSignIn(deps: Deps, request: FastifyRequest) {
     form: {
       ...returnTarget,
       email: user?.email,
-      clientName: await clientNameOf(deps, waiting),
+      ...(await appOf(deps, waiting)),
       endsAt: await endOf(deps, waiting, localPath(next, deps.config.baseUrl)),
       offersPasskey: passkeys.length > 0 && !methods.includes('hwk'),
       trustDays: deps.config.trustedBrowserDays,
@@ -98,21 +99,21 @@ export async function readPendingSignIn(deps: Deps, request: FastifyRequest) {
   };
 }
 
-type SecondFactorForm = ReturnTarget & {
-  /** The alert above the form. */
-  problem?: Html | false;
-  /** Whose the first factor was. */
-  email: string | undefined;
-  endsAt?: string;
-  clientName?: string;
-  /** The user has a passkey, and it was not the first factor. */
-  offersPasskey: boolean;
-  /** For how many days the browser can be trusted, where the operator allows it, and whether that was chosen. */
-  trustDays: number | undefined;
-  trusts?: boolean;
-  /** The form asks for a backup code, which has letters, or for the digits of the app. Both forms take either. */
-  backup?: boolean;
-};
+type SecondFactorForm = ReturnTarget &
+  ForApp & {
+    /** The alert above the form. */
+    problem?: Html | false;
+    /** Whose the first factor was. */
+    email: string | undefined;
+    endsAt?: string;
+    /** The user has a passkey, and it was not the first factor. */
+    offersPasskey: boolean;
+    /** For how many days the browser can be trusted, where the operator allows it, and whether that was chosen. */
+    trustDays: number | undefined;
+    trusts?: boolean;
+    /** The form asks for a backup code, which has letters, or for the digits of the app. Both forms take either. */
+    backup?: boolean;
+  };
 
 export const secondFactorPage = (view: View, form: SecondFactorForm): Page => ({
   title: view.plain('second_factor.title'),
@@ -120,7 +121,7 @@ export const secondFactorPage = (view: View, form: SecondFactorForm): Page => ({
   endsAt: form.endsAt,
   scripts: form.offersPasskey ? passkeyScripts : [],
   content: html`<h1>${view.t('second_factor.title')}</h1>
-${continuesTo(view, form.clientName)}
+${continuesTo(view, form)}
 <p class="soft">${view.t('second_factor.why', { email: html`<strong>${form.email}</strong>` })}</p>
 ${form.problem}
 <form method="post" action="${path}">

@@ -15,7 +15,7 @@ export type SetUpReason = 'service' | 'client' | 'soon';
 
 type SetUpForm = ReturnTarget & {
   user_id: string;
-  clientName: string | undefined;
+  clientName?: string;
   endsAt: string | undefined;
   reason: SetUpReason;
   /** The secret that awaits its first code. */

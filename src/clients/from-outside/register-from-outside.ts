@@ -51,6 +51,7 @@ export async function registerFromOutside(deps: ClientDeps & Pick<Deps, 'config'
     profile: null,
     allowed_groups: null,
     visible_groups: null,
+    logo_id: null,
     status: approved ? 'approved' : 'pending_review',
     status_reason: null,
     revision: 1,

@@ -1,6 +1,7 @@
 import type { ClientStatus } from '../../clients/choices.ts';
 import { type Client, proposalOf, type ReviewedFields, reviewedFields } from '../../clients/client.ts';
 import type { Kind } from '../../clients/libraries/library.ts';
+import { type LogoState, logoProblemText } from '../../clients/logos.ts';
 import { hasSecrets } from '../../clients/manage-secrets.ts';
 import { guidesPath } from '../../platform/guides/guides.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
@@ -46,15 +47,22 @@ ${pending_change !== null && html`<p>${view.t('developer.state.change.what', { w
 ${note !== null && html`<p>${view.t('developer.state.note', { note: html`<q>${untrusted(note, 500)}</q>` })}</p>`}`;
 }
 
-type ClientView = { client: Client; issuer: string; history: History; query: Parameters };
+type ClientView = {
+  client: Client;
+  logo: LogoState | undefined;
+  issuer: string;
+  history: History;
+  query: Parameters;
+};
 
-export const clientPage = (view: View, { client, issuer, history, query }: ClientView): Page => ({
+export const clientPage = (view: View, { client, logo, issuer, history, query }: ClientView): Page => ({
   title: visibleText(client.name),
   tab: developerTab('developer'),
   scripts: copyScripts,
   content: html`<h1>${untrusted(client.name)} ${statusBadges(view, client)}</h1>
 ${done.filter((name) => name === query.done).map((name) => notice(view.t(`developer.done.${name}`)))}
 ${statusDescription(view, client)}
+${logo !== undefined && logo.problem !== null && logoProblem(view, logo)}
 <dl>
 <dt>${view.t('developer.client_id')}</dt><dd><code id="client-id">${client.client_id}</code> ${copyButton(view, 'client-id')}</dd>
 <dt>${view.t('developer.issuer')}</dt><dd><code id="issuer">${issuer}</code> ${copyButton(view, 'issuer')}</dd>
@@ -82,6 +90,11 @@ ${history.hasOlder && html`<p class="soft">${view.t('developer.history.older', {
       : html`<a href="${clientPath(client)}/delete">${view.t('developer.delete.link')}</a>`
   }</p>`,
 });
+
+function logoProblem(view: View, logo: LogoState): Html {
+  const { key, values } = logoProblemText(logo);
+  return html`<div class="advice" id="logo-problem"><p>${view.t('developer.logo.failed')} ${view.t(key, values)}</p></div>`;
+}
 
 /** The current values, and beside them the pending change. */
 function values(view: View, client: Client): Html {

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Client } from '../../clients/client.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { findOwnClient, listOwnClients } from '../../clients/find-clients.ts';
+import { readLogoState } from '../../clients/logos.ts';
 import { deliveryStates } from '../../deliveries/queue.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { countLogoutDeliveries, findLogoutDeliveries } from '../../oauth/logout/deliveries.ts';
@@ -45,7 +46,8 @@ export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
   pages.show(base, async (context) => {
     const client = await clientOf(context);
     const history = await clientHistory(deps, client.client_id);
-    return clientPage(context.view, { client, history, query: context.query, issuer: deps.config.baseUrl });
+    const logo = await readLogoState(deps, client);
+    return clientPage(context.view, { client, logo, history, query: context.query, issuer: deps.config.baseUrl });
   });
 
   const activityPath = `${base}/activity` as const;

@@ -4,7 +4,7 @@ import { requiresSecondFactor } from '../../authentication/sessions/second-facto
 import type { Session } from '../../authentication/statements.ts';
 import type { Client } from '../../clients/client.ts';
 import type { Deps as ClientDeps } from '../../clients/deps.ts';
-import { nameForUsers } from '../../clients/presentation.ts';
+import { appForUsers } from '../../clients/presentation.ts';
 import { matchesRegistered } from '../../clients/redirect-uri.ts';
 import { hasScope } from '../../clients/scopes.ts';
 import { isAmong } from '../../groups/statements.ts';
@@ -284,9 +284,9 @@ export async function giveConsent(deps: AuthorizeDeps, session: Session, pending
 /** What signing in may read and change of a pending request. */
 export const authorizationRequests = (deps: AuthorizeDeps & Pick<ClientDeps, 'clients'>): AuthorizationRequests => ({
   find: (request_id, browser_hash) => findPendingRequest(deps.db, request_id, browser_hash, now(deps)),
-  async clientName(client_id) {
+  async app(client_id) {
     const client = await deps.clients.find(client_id);
-    return client && nameForUsers(client);
+    return client && appForUsers(client);
   },
   async redirectUriIn(path) {
     const { pathname, searchParams } = new URL(path, 'https://localhost');

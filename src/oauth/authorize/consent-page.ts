@@ -1,12 +1,13 @@
 import type { ApiRegister } from '../../apis/register.ts';
 import type { Session } from '../../authentication/statements.ts';
 import type { Client } from '../../clients/client.ts';
+import { logoOf } from '../../clients/logos.ts';
 import type { RegisteredBy } from '../../clients/presentation.ts';
 import { destinationOf } from '../../clients/redirect-uri.ts';
 import { isBuiltInScope, isOwnScope, type Scope, type ScopeRegister } from '../../clients/scopes.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { Html, html, untrusted } from '../../platform/pages/html.ts';
-import { personInitials } from '../../platform/pages/initials.ts';
+import { appLogo, personInitials } from '../../platform/pages/initials.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
@@ -15,7 +16,7 @@ import { claimsBeyondScope } from '../claims/claims-parameter.ts';
 import type { PendingRequest } from './store.ts';
 
 type Asked = {
-  client: Pick<Client, 'name' | 'policy_uri' | 'tos_uri'>;
+  client: Pick<Client, 'name' | 'policy_uri' | 'tos_uri' | 'status' | 'logo_id'>;
   registeredBy: RegisteredBy;
   user: Session;
   scopes: ScopeRegister;
@@ -29,13 +30,14 @@ export function consentPage(view: View, { request_id, parameters }: PendingReque
   const { client, registeredBy, user, shared, scopes } = asked;
   const { redirect_uri } = parameters;
   const service = view.branding.name;
+  const logo = logoOf(client);
   const scope = parameters.scope.split(' ');
   const claims = claimsBeyondScope(parameters, shared.attributes);
   return {
     title: view.plain('consent.title', { client: visibleText(client.name), service }),
     endsAt: redirect_uri,
     words: 'consent',
-    content: html`<div class="tiles" aria-hidden="true"><span class="tile">${personInitials({ name: client.name, email: '' })}</span>${arrow}<span class="tile"><img src="${view.branding.icon.path}" alt="" width="36" height="36"></span></div>
+    content: html`<div class="tiles" aria-hidden="true">${logo === undefined ? html`<span class="tile">${personInitials({ name: client.name, email: '' })}</span>` : appLogo(logo)}${arrow}<span class="tile"><img src="${view.branding.icon.path}" alt="" width="36" height="36"></span></div>
 <h1>${view.t('consent.title', { client: untrusted(client.name), service })}</h1>
 <p class="soft">${view.t(isFromOutside(registeredBy) ? 'consent.app.outside' : 'consent.app', { host: html`<code>${destinationOf(redirect_uri)}</code>` })}${registeredByText(view, registeredBy)}</p>
 <h2>${view.t('consent.permissions')}</h2>

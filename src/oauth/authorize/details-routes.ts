@@ -6,7 +6,7 @@ import { cancelForm } from '../../authentication/sessions/page.ts';
 import { continuesTo } from '../../authentication/sessions/return-target.ts';
 import { currentSession } from '../../authentication/sessions/session.ts';
 import type { Session } from '../../authentication/statements.ts';
-import { nameForUsers } from '../../clients/presentation.ts';
+import { appForUsers } from '../../clients/presentation.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import { type Parameters, readForm } from '../../platform/http/parameters.ts';
 import { fieldAlert, hidden } from '../../platform/pages/form.ts';
@@ -37,7 +37,7 @@ export function detailsRoutes(app: FastifyInstance, deps: Deps): void {
     const missing = missingOf(await deps.attributes.read(), session.attributes);
     const view = viewOf(deps, request, pending.parameters.ui_locales, session.locale);
     const draw = (form?: Parameters, problems: readonly FieldProblem[] = []) =>
-      detailsPage(view, { pending, clientName: nameForUsers(client), session, missing, form, problems });
+      detailsPage(view, { pending, app: appForUsers(client), session, missing, form, problems });
     return { session, missing, view, draw };
   }
 
@@ -68,21 +68,21 @@ export function detailsRoutes(app: FastifyInstance, deps: Deps): void {
 
 type Details = {
   pending: PendingRequest;
-  clientName: string;
+  app: { clientName: string; clientLogo: string | undefined };
   session: Session;
   missing: ReturnType<typeof missingOf>;
   form: Parameters | undefined;
   problems: readonly FieldProblem[];
 };
 
-function detailsPage(view: View, { pending, clientName, session, missing, form, problems: refused }: Details): Page {
+function detailsPage(view: View, { pending, app, session, missing, form, problems: refused }: Details): Page {
   const { request_id, parameters } = pending;
   const problems = problemsInFields(view, missing, refused);
   return {
     title: view.plain('details.title'),
     endsAt: parameters.redirect_uri,
     content: html`<h1>${view.t('details.title')}</h1>
-${continuesTo(view, clientName)}
+${continuesTo(view, app)}
 <p class="soft">${view.t('details.what', { service: view.branding.name })} ${view.t('details.as', { email: untrustedEmail(session.email) })}</p>
 ${fieldAlert(view, problems)}
 <form method="post" action="${path}">
@@ -90,6 +90,6 @@ ${hidden('request', request_id)}${hidden('user', session.user_id)}
 ${attributeFields(view, missing, { stored: null, typed: form, problems })}
 <button type="submit" id="details-submit">${view.t('details.submit')}</button>
 </form>
-${cancelForm(view, { request_id, clientName })}`,
+${cancelForm(view, { request_id, ...app })}`,
   };
 }

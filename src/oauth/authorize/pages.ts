@@ -1,5 +1,5 @@
 import { cancelForm } from '../../authentication/sessions/page.ts';
-import { continuesTo, returnTargetQuery } from '../../authentication/sessions/return-target.ts';
+import { continuesTo, type ForApp, returnTargetQuery } from '../../authentication/sessions/return-target.ts';
 import type { Session } from '../../authentication/statements.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { html, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
@@ -8,17 +8,17 @@ import type { View } from '../../platform/pages/view.ts';
 import type { PendingRequest } from './store.ts';
 
 /** The answer is valid for the user who is asked alone. */
-export const accountChoicePage = (view: View, pending: PendingRequest, clientName: string, user: Session): Page => ({
+export const accountChoicePage = (view: View, pending: PendingRequest, app: ForApp, user: Session): Page => ({
   title: view.plain('choose.title'),
   endsAt: pending.parameters.redirect_uri,
   content: html`<h1>${view.t('choose.title')}</h1>
-${continuesTo(view, clientName)}
+${continuesTo(view, app)}
 <form method="post" action="/signin/account">
 ${hidden('request', pending.request_id)}${hidden('user', user.user_id)}
 <button type="submit" id="continue-as">${view.t('choose.continue', { email: user.email })}</button>
 </form>
 <p><a href="/signin${returnTargetQuery({ request_id: pending.request_id, stay: true })}">${view.t('choose.other')}</a></p>
-${cancelForm(view, { request_id: pending.request_id, clientName })}`,
+${cancelForm(view, { request_id: pending.request_id, ...app })}`,
 });
 
 /** The client is for members of some groups, and this user is in none of them. */

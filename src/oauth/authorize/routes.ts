@@ -5,7 +5,7 @@ import { returnPathOf } from '../../authentication/sessions/return-target.ts';
 import { currentSession } from '../../authentication/sessions/session.ts';
 import type { Client } from '../../clients/client.ts';
 import { leftOutOf } from '../../clients/failures.ts';
-import { nameForUsers, registeredBy } from '../../clients/presentation.ts';
+import { appForUsers, nameForUsers, registeredBy } from '../../clients/presentation.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import { form, type OperationDescription } from '../../platform/http/operation.ts';
 import { FormText, type ParsedParameters, parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
@@ -163,9 +163,9 @@ async function accountChoiceRoutes(app: FastifyInstance, deps: Deps) {
     const session = await currentSession(deps, request);
     if (!session) return reply.redirect(`/signin?request=${pending.request_id}`, 303);
     const client = await deps.clients.find(pending.parameters.client_id);
-    const clientName = client ? nameForUsers(client) : '';
+    const asking = client ? appForUsers(client) : { clientName: '' };
     const view = viewOf(deps, request, pending.parameters.ui_locales, session.locale);
-    return sendPage(reply, view, accountChoicePage(view, pending, clientName, session));
+    return sendPage(reply, view, accountChoicePage(view, pending, asking, session));
   });
 
   app.post('/signin/account', { config: page }, async (request, reply) => {

@@ -2,6 +2,7 @@ import { lockUser } from '../../accounts/statements.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import type { Session } from '../../authentication/statements.ts';
 import type { Deps } from '../../clients/deps.ts';
+import { logoOf } from '../../clients/logos.ts';
 import { nameForUsers } from '../../clients/presentation.ts';
 import { now } from '../../platform/clock.ts';
 import { notFound } from '../../platform/errors.ts';
@@ -20,6 +21,7 @@ export const ConnectedApp = Type.Object({
   client_id: Type.String(),
   name: Type.String(),
   homepage_url: nullable(Type.String()),
+  logo_url: nullable(Type.String({ description: 'Of its picture, which this service has kept; anyone may read it.' })),
   scope: Type.Array(Type.String(), { description: 'The scopes that the user has granted.' }),
   claims: Type.Array(Type.String(), {
     description: 'Claims that the client asked for by name, besides those of the scopes.',
@@ -31,7 +33,7 @@ export type ConnectedApp = Static<typeof ConnectedApp>;
 
 /** One entry for each client with active grants or a remembered consent, last used first. */
 export async function listConnectedApps(
-  deps: Pick<Deps, 'db' | 'clock' | 'clients' | 'scopes' | 'attributes'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'clients' | 'scopes' | 'attributes'>,
   user_id: UserId,
 ): Promise<ConnectedApp[]> {
   const names = userClaimNames(await deps.attributes.read());
@@ -53,13 +55,14 @@ export async function listConnectedApps(
 type Part = { client_id: ClientId; scope: string; claims: string | null; since: number; last_used_at?: number };
 
 async function connectedApp(
-  deps: Pick<Deps, 'clients' | 'scopes' | 'attributes'>,
+  deps: Pick<Deps, 'config' | 'clients' | 'scopes' | 'attributes'>,
   client_id: ClientId,
   parts: readonly Part[],
 ) {
   const client = await deps.clients.find(client_id);
   if (!client) return undefined; // it was deleted between the two reads
   const [scopes, attributes] = await Promise.all([deps.scopes.read(), deps.attributes.read()]);
+  const logo = logoOf(client);
   const scope = new Set(parts.flatMap((part) => part.scope.split(' ')));
   const claims = new Set(parts.flatMap((part) => part.claims?.split(' ') ?? []));
   const ofScope = claimsWithin(attributes, [...scope].join(' '));
@@ -69,6 +72,7 @@ async function connectedApp(
     name: nameForUsers(client),
     // The page shows its host, which is the word of a client that came by itself.
     homepage_url: client.origin === null ? client.homepage_url : null,
+    logo_url: logo === undefined ? null : deps.config.baseUrl + logo,
     scope: scopes.list().flatMap(({ name }) => (scope.has(name) ? [name] : [])),
     claims: userClaimNames(attributes).filter((name) => claims.has(name) && !ofScope.includes(name)),
     since: Math.min(...parts.map(({ since }) => since)),

@@ -7,6 +7,7 @@ import { addOperations, operation } from '../../platform/http/operation.ts';
 import type { UserId } from '../../platform/ids.ts';
 import { notice } from '../../platform/pages/form.ts';
 import { type Html, html, type Renderable, untrusted } from '../../platform/pages/html.ts';
+import { appMark } from '../../platform/pages/initials.ts';
 import { itemsOr } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
@@ -107,15 +108,16 @@ function scopeText(view: View, name: string, scopes: ScopeRegister): Renderable 
   return scope?.api ? view.t('apps.at_api', { what: untrusted(text), api: untrusted(scope.api.name) }) : text;
 }
 
-/** Name and host are text; nothing of the client is linked or loaded. */
+/** Name and host are text; nothing of the client is linked, or loaded from elsewhere. */
 function appItem(view: View, app: ConnectedApp, { scopes, ...shared }: Omit<Shown, 'apps'>): Html {
   const { t } = view;
   const id = `app-${app.client_id}`;
   const host = app.homepage_url !== null && URL.parse(app.homepage_url)?.host;
   const used = app.last_used_at === null ? t('apps.unused') : t('apps.used', { when: view.ago(app.last_used_at) });
+  const logo = app.logo_url === null ? undefined : new URL(app.logo_url).pathname;
   return html`<li>
 <div>
-<h2 id="${id}"><bdi>${app.name}</bdi></h2>
+<div class="who">${appMark(app.name, logo, 'small')}<h2 id="${id}"><bdi>${app.name}</bdi></h2></div>
 ${host && html`<p><code>${host}</code></p>`}
 <p>${t('apps.permissions')}</p>
 <ul class="scopes">${app.scope.map(

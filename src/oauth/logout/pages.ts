@@ -1,5 +1,6 @@
 import { hidden } from '../../platform/pages/form.ts';
-import { html, untrusted } from '../../platform/pages/html.ts';
+import { type Html, html, untrusted } from '../../platform/pages/html.ts';
+import { appLogo } from '../../platform/pages/initials.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 
@@ -8,16 +9,24 @@ type Question = {
   request: string;
   email: string;
   /** Of the app that asks; absent if it is not known. */
-  clientName: string | undefined;
+  app: { clientName: string; clientLogo: string | undefined } | undefined;
   endsAt: string | undefined;
 };
 
+function whoAsks(view: View, app: Question['app']): Html {
+  if (app === undefined) return html`<p class="soft">${view.t('logout.asked')}</p>`;
+  const words = view.t('logout.asked_by', { client: untrusted(app.clientName) });
+  return app.clientLogo === undefined
+    ? html`<p class="soft">${words}</p>`
+    : html`<p class="soft for-app">${appLogo(app.clientLogo, 'small')}<span>${words}</span></p>`;
+}
+
 /** The one place that signs a user out at the request of a site that could not prove that it is part of the session. */
-export const confirmationPage = (view: View, { request, email, clientName, endsAt }: Question): Page => ({
+export const confirmationPage = (view: View, { request, email, app, endsAt }: Question): Page => ({
   title: view.plain('logout.title'),
   endsAt,
   content: html`<h1>${view.t('logout.title')}</h1>
-<p class="soft">${clientName === undefined ? view.t('logout.asked') : view.t('logout.asked_by', { client: untrusted(clientName) })}</p>
+${whoAsks(view, app)}
 <p>${view.t('logout.account', { email: html`<strong>${email}</strong>` })}</p>
 <form method="post" action="/oauth/logout/confirm" id="logout-confirm">
 ${hidden('request', request)}

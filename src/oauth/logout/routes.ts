@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { currentSession, requireFirstFactor } from '../../authentication/sessions/session.ts';
 import { signOut } from '../../authentication/sessions/sessions.ts';
 import type { Session } from '../../authentication/statements.ts';
-import { nameForUsers } from '../../clients/presentation.ts';
+import { appForUsers } from '../../clients/presentation.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import { clearCookie, cookieNames } from '../../platform/http/cookies.ts';
 import { form, type OperationDescription } from '../../platform/http/operation.ts';
@@ -62,7 +62,7 @@ export async function logoutRoutes(app: FastifyInstance, deps: Deps) {
     const question = {
       request: sealRequest(deps, wanted),
       email: session.email,
-      clientName: client && nameForUsers(client),
+      app: client && appForUsers(client),
       endsAt: wanted.post_logout_redirect_uri,
     };
     return sendPage(reply, view, confirmationPage(view, question));

@@ -79,6 +79,7 @@ export const tables = {
     expires: { at: 'last_at', job: 'purge client failures', keptSeconds: 28 * day },
     restore: 'keep',
   },
+  client_logos: { key: 'client_id, stage', place: 'shared', client: 'few', restore: 'keep' },
   client_secrets: { key: 'secret_id', place: 'shared', client: 'few', expires: 'its room', restore: 'keep' },
   client_terms: { key: 'term, client_id', place: 'shared', client: 'few', restore: 'keep' },
   clients: { key: 'client_id', place: 'shared', restore: 'keep' },

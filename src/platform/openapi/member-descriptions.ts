@@ -93,7 +93,10 @@ export const members: Readonly<Record<string, { description: string; example?: s
       'Until when the password is locked: at browsers that are new to the account, or at a known one, whichever is worse.',
   },
   loginUrl: { description: 'Where a sign-in with it starts.', example: 'https://id.example.com/auth/acme/login' },
-  logo_url: { description: 'A picture. HTTPS.', example: 'https://shop.example.com/logo.png' },
+  logo_url: {
+    description: 'A picture: PNG, JPEG or WebP of at most 32 KB. HTTPS.',
+    example: 'https://shop.example.com/logo.png',
+  },
   members: { description: 'The members.' },
   message: { description: 'What is wrong, in words.', example: 'Is required.' },
   metadata: { description: 'Free-form, never shown to users.' },

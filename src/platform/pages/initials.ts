@@ -1,8 +1,12 @@
+import { clientInitials } from '../text.ts';
 import { type Html, html } from './html.ts';
 import type { View } from './view.ts';
 
 /** Where uploaded pictures are, followed by their ids. */
 export const picturesPath = '/pictures';
+
+/** Where the pictures of apps are, followed by their ids. */
+export const logosPath = '/logos';
 
 type Shown = { readonly name: string | null; readonly email: string; readonly picture: string | null };
 
@@ -34,3 +38,14 @@ export function personInitials({ name, email }: { readonly name: string | null; 
     .join('')
     .toUpperCase();
 }
+
+/** What stands before the name of an app, of which it says nothing more. @param logo the path of its picture; undefined: its first letters. */
+export const appMark = (name: string, logo: string | undefined, size: 'small' | 'large' = 'large'): Html =>
+  logo === undefined
+    ? html`<span class="${size === 'small' ? 'initials small' : 'initials'}" aria-hidden="true">${clientInitials(name)}</span>`
+    : appLogo(logo, size);
+
+export const appLogo = (path: string, size: 'small' | 'large' = 'large'): Html => {
+  const side = size === 'small' ? 32 : 56;
+  return html`<img class="${size === 'small' ? 'app-logo small' : 'app-logo'}" src="${path}" alt="" width="${side}" height="${side}">`;
+};

@@ -1,16 +1,9 @@
-import {
-  findPicture,
-  findPictureOf,
-  findPictureType,
-  insertPicture,
-  lockUser,
-  setProfile,
-} from '../../accounts/statements.ts';
+import { findPictureOf, insertPicture, lockUser, setProfile } from '../../accounts/statements.ts';
 import { requireUser } from '../../accounts/users.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
-import type { Deps, LimitDeps } from '../../platform/deps.ts';
-import { fieldProblem, invalidFields, notFound } from '../../platform/errors.ts';
+import type { LimitDeps } from '../../platform/deps.ts';
+import { fieldProblem, invalidFields } from '../../platform/errors.ts';
 import { newIdOf } from '../../platform/ids.ts';
 import { pictureOf, picturesPath } from '../../platform/pages/initials.ts';
 import { maxPictureKb, maxPictureSide, readPicture } from '../../platform/picture-files.ts';
@@ -57,44 +50,4 @@ export async function setPicture(
     },
   });
   return { picture, isChanged: true };
-}
-
-/** Bytes of pictures that are kept in memory. */
-const keptBytes = 16 * 1024 * 1024;
-
-/**
- * For anyone who has its URL. Whether it is shown is asked each time. Its bytes never change, and all answers share them: a client
- * that asks a thousand times and reads nothing would else take a thousand copies of memory.
- */
-export function pictureReader({ db }: Pick<Deps, 'db'>) {
-  const kept = new Map<string, Buffer>();
-  const loading = new Map<string, Promise<Buffer>>();
-  let bytes = 0;
-
-  async function load(picture_id: string): Promise<Buffer> {
-    const found = await findPicture(db, picture_id);
-    if (!found) throw notFound(); // it was replaced this moment
-    const content = Buffer.from(found.content, 'base64');
-    kept.set(picture_id, content);
-    bytes += content.length;
-    for (const [oldest, { length }] of kept) {
-      if (bytes <= keptBytes) break;
-      kept.delete(oldest);
-      bytes -= length;
-    }
-    return content;
-  }
-
-  function loadOnce(picture_id: string): Promise<Buffer> {
-    const begun = loading.get(picture_id) ?? load(picture_id).finally(() => loading.delete(picture_id));
-    loading.set(picture_id, begun);
-    return begun;
-  }
-
-  /** @throws {RequestError} `not_found`, also for one that its user has replaced or removed. */
-  return async (picture_id: string): Promise<{ media_type: string; content: Buffer }> => {
-    const found = await findPictureType(db, picture_id);
-    if (!found) throw notFound();
-    return { media_type: found.media_type, content: kept.get(picture_id) ?? (await loadOnce(picture_id)) };
-  };
 }

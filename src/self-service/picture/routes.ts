@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { findPicture, findPictureType } from '../../accounts/statements.ts';
 import { requireUser } from '../../accounts/users.ts';
 import { requireFirstFactor, signedIn } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
@@ -6,13 +7,14 @@ import { invalidRequest, unavailable } from '../../platform/errors.ts';
 import { refuseFormForJson } from '../../platform/http/body-parsers.ts';
 import { addOperations, inCode, operation } from '../../platform/http/operation.ts';
 import { FormText } from '../../platform/http/parameters.ts';
+import { pictureHeaders, pictureReader } from '../../platform/kept-pictures.ts';
 import { picturesPath } from '../../platform/pages/initials.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import { maxPictureKb, maxPictureSide } from '../../platform/picture-files.ts';
 import { Type } from '../../platform/schema.ts';
 import { profilePage } from '../profile/page.ts';
 import { changeProfile } from '../profile/profile.ts';
-import { pictureReader, setPicture } from './picture.ts';
+import { setPicture } from './picture.ts';
 import { uploadPlaces } from './upload-places.ts';
 
 /** Four thirds of a file in base64, and what surrounds it in JSON or in a form of several parts. */
@@ -82,13 +84,15 @@ function limitUploads(uploads: FastifyInstance, deps: Deps): void {
 
 /** The picture of a user: uploaded by its user, and read by anyone who has its URL. */
 export async function pictureRoutes(app: FastifyInstance, deps: Deps) {
-  const readPicture = pictureReader(deps);
+  const readPicture = pictureReader({
+    findType: (picture_id) => findPictureType(deps.db, picture_id),
+    findContent: (picture_id) => findPicture(deps.db, picture_id),
+  });
   app.get<{ Params: { picture_id: string } }>(`${picturesPath}/:picture_id`, async (request, reply) => {
     const { media_type, content } = await readPicture(request.params.picture_id);
     return reply
       .headers({
-        'cache-control': 'private, max-age=31536000, immutable', // a shared cache would show it after its end
-        'content-security-policy': "default-src 'none'; sandbox",
+        ...pictureHeaders,
         'cross-origin-resource-policy': 'cross-origin', // apps show it
       })
       .type(media_type)

@@ -16,7 +16,13 @@ import {
   exportedVersions as exportedBrandVersions,
 } from '../../brand/statements.ts';
 import { maxHosts } from '../../clients/from-outside/approved-hosts.ts';
-import { exportedClients, exportedDocuments, exportedHosts, exportedSuspensions } from '../../clients/statements.ts';
+import {
+  exportedClients,
+  exportedDocuments,
+  exportedHosts,
+  exportedLogos,
+  exportedSuspensions,
+} from '../../clients/statements.ts';
 import type { KindName } from '../../declared/kind.ts';
 import { exportedDeclared } from '../../declared/statements.ts';
 import { exportedCredentials, exportedEntitlements, exportedVersions } from '../../entitlements/statements.ts';
@@ -40,6 +46,7 @@ import {
   entitlementProblems,
   hostProblems,
   idProblems,
+  logoRecordProblems,
   pictureProblems,
   providerProblems,
   streamProblems,
@@ -168,6 +175,14 @@ export const kinds: readonly Kind[] = [
     references: all(refer('user', 'owner_user_id'), refer('group', 'allowed_groups', 'visible_groups')),
     problems: clientProblems,
     takenMessage: 'There is another client of this client_id here.',
+  }),
+  tableKind({
+    name: 'client_logo',
+    description:
+      'A picture that was fetched from the `logo_url` of a client, in base64: for its reviewer, or for its users.',
+    table: exportedLogos,
+    problems: logoRecordProblems,
+    references: refer('client', 'client_id'),
   }),
   tableKind({
     name: 'client_document',

@@ -7,6 +7,8 @@ import { brandProblems } from '../../brand/brand-rules.ts';
 import { pictureIdOf } from '../../brand/change-brand.ts';
 import { isClientId, reviewedFields } from '../../clients/client.ts';
 import { isHost } from '../../clients/from-outside/approved-hosts.ts';
+import { isLogoId, readLogo } from '../../clients/logos.ts';
+import { logoUrlProblem } from '../../clients/page-url.ts';
 import { readClientEdit, readRegistration } from '../../clients/registration.ts';
 import { readWrite } from '../../entitlements/entitlement.ts';
 import { storedProblems } from '../../entitlements/service-credentials/manage-credential.ts';
@@ -79,13 +81,16 @@ export function entitlementProblems(_: TransferDeps, record: ExportedRecord): Pr
 }
 
 export function clientProblems(_: TransferDeps, record: ExportedRecord): Problems {
-  const { client_id, client_type, pending_change } = record;
+  const { client_id, client_type, pending_change, logo_id } = record;
   const fields = reviewedFields.flatMap((field) => (record[field] === undefined ? [] : [[field, record[field]]]));
   return [
     ...(isClientId(String(client_id)) ? [] : [{ path: 'client_id', message: 'Cannot be a client_id.' }]),
     ...problemsOf(() => readRegistration({ client_type, ...Object.fromEntries(fields) })),
     ...(pending_change ? editProblems('pending_change', pending_change) : []),
     ...secretProblems(record),
+    ...(logo_id === undefined || isLogoId(String(logo_id))
+      ? []
+      : [{ path: 'logo_id', message: 'Is no ID of a picture.' }]),
   ];
 }
 
@@ -151,6 +156,24 @@ export function brandVersionProblems(_: TransferDeps, record: ExportedRecord): P
     ...(Object.entries(settings.pictures).every(isPicture)
       ? []
       : [{ path: 'settings', message: 'Has a picture that is none.' }]),
+  ];
+}
+
+/** Without a picture it says where one may be, or why there is none. */
+export function logoRecordProblems(
+  _: TransferDeps,
+  { url, picture_id, media_type, content }: ExportedRecord,
+): Problems {
+  const read = content === undefined ? undefined : readLogo(Buffer.from(String(content), 'base64'));
+  const isItself =
+    read === undefined
+      ? picture_id === undefined
+      : 'picture_id' in read && read.picture_id === picture_id && read.media_type === media_type;
+  return [
+    ...(logoUrlProblem(String(url)) === undefined
+      ? []
+      : [{ path: 'url', message: 'Cannot be the address of a logo.' }]),
+    ...(isItself ? [] : [{ path: 'content', message: 'Is no picture of this type and ID.' }]),
   ];
 }
 
