@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { emailKey } from '../../src/platform/email-address.ts';
+import { digest } from '../../src/platform/ids.ts';
 import { findRefusal } from '../../src/platform/mail/refusals.ts';
 import { settingsOf, succeed } from '../support/command-line.ts';
 import { openMailbox } from '../support/mailbox.ts';
@@ -114,19 +116,20 @@ test('what cannot be written to by this mail server says so', async (t) => {
   assert.equal(answer, 'the mail server does not offer SMTPUTF8, which this address needs');
 });
 
-test('no more addresses are kept than ten thousand, of which the oldest go', async (t) => {
+test('no more addresses are kept in a part of the store than ten thousand, of which the oldest go', async (t) => {
   const signet = await startSignet(t, { mail: true });
   const { mailbox } = signet;
-  await plain(signet.deps.db).run(
+  const { email } = await signet.newUser();
+  const part = plain(signet.deps.db.of(digest(emailKey(email))));
+  await part.run(
     `insert into refused_addresses (address_hash, email, answer, first_at, last_at, count)
      with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 10001)
      select 'hash' || n, 'a' || n || '@example.com', '550', n, n, 1 from numbers`,
     [],
   );
-  const { email } = await signet.newUser();
   mailbox.answers = refusal;
   await askForReset(signet, email);
-  const [{ kept, oldest } = {}] = await plain(signet.deps.db).all<{ kept: number; oldest: number }>(
+  const [{ kept, oldest } = {}] = await part.all<{ kept: number; oldest: number }>(
     'select count(*) as kept, min(last_at) as oldest from refused_addresses',
   );
   assert.deepEqual([kept, oldest], [10_001, 2]);

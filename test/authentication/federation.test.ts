@@ -494,15 +494,7 @@ onBothEngines(
 
 test('FD-02: an address that only looks the same is not the same', async (t) => {
   const { signet, upstream } = await federated(t);
-  const now = Math.floor(signet.clock() / 1000);
-  const kim = {
-    user_id: 'usr_kim',
-    email: 'kim@example.com',
-    name: 'Kim',
-    email_verified_at: now,
-    role: 'user',
-  } as const;
-  await signet.deps.db.change({ run: { user: insertUser(kim, now) } });
+  const kim = await signet.newUser({ email: 'kim@example.com', name: 'Kim' });
   for (const email of ['\u212aim@example.com', 'ｋim@example.com']) {
     const browser = signet.newBrowser();
     upstream.account = { sub: 'twin', email, email_verified: true };
@@ -512,7 +504,7 @@ test('FD-02: an address that only looks the same is not the same', async (t) => 
   upstream.account = { sub: 'kim', email: 'KIM@Ｅxample．com', email_verified: true }; // one domain by UTS 46
   const browser = signet.newBrowser();
   assert.equal((await signInUpstream(browser)).answer.status, 303);
-  assert.equal((await browser.get('/v1/me')).json?.user_id, 'usr_kim');
+  assert.equal((await browser.get('/v1/me')).json?.user_id, kim.user_id);
 });
 
 test('FD-02: the same subject of another issuer, and the same address under another subject, are other users', async (t) => {

@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '../..');
 /** What these test files have a store of cells asked. Whether they pass is their own matter; one that hangs is ended. */
 export async function collectStatements(folder: string, files: readonly string[]): Promise<Noted[]> {
   const NODE_OPTIONS = `--import=${new URL('note-statements.ts', import.meta.url).href}`;
-  const env = { ...process.env, TEST_CELLS: '8', TEST_ENGINE: 'postgres', NODE_OPTIONS, NOTED_STATEMENTS: folder };
+  const env = { ...process.env, TEST_CELLS: '8', NODE_OPTIONS, NOTED_STATEMENTS: folder };
   for (const file of files) await runFile(file, { env, cwd: root, patienceMs: 120_000, stderr: 'ignore' });
   const all = globSync(join(folder, '*.json')).flatMap((file) => JSON.parse(readFileSync(file, 'utf8')) as Noted[]);
   return [...new Map(all.map((one) => [one.sql.replaceAll(/\s+/g, ' ').trim(), one])).values()];

@@ -115,7 +115,7 @@ test('machines read every foreseen failure as JSON', async (t) => {
 });
 
 test('the doctor says of each problem what to do, changes nothing and prints no secret', async (t) => {
-  const env = await preparedSettings(t);
+  const env = await preparedSettings(t, 'sqlite'); // with a database and a key in files
   const dataDir = String(env.SIGNET_DATA_DIR);
   const { deps, close } = await openServer(t, env);
   await deps.processes.record();
@@ -174,7 +174,7 @@ test('the doctor says of each problem what to do, changes nothing and prints no 
 });
 
 test('the doctor finds a damaged page when it reads all of them, and has colors on a terminal', async (t) => {
-  const env = await preparedSettings(t);
+  const env = await preparedSettings(t, 'sqlite');
   const well = await runCommand(['doctor', '--deep'], { env: { ...env, TERM: 'xterm' }, columns: 80 });
   assert.ok(well.stdout.includes('\n  \u001b[32mok\u001b[0m       database file    Every page'), well.stdout);
   const path = join(String(env.SIGNET_DATA_DIR), 'signet.db');

@@ -79,7 +79,7 @@ async function seesWaitForStandby(env: Settings): Promise<void> {
 }
 
 test('a command without the master key of its database says so and makes none', async (t) => {
-  const env = await preparedSettings(t);
+  const env = await preparedSettings(t, 'sqlite'); // which makes a key
   const path = join(String(env.SIGNET_DATA_DIR), 'master.key');
   await rm(path);
   await refused(['users', 'list'], env, /master\.key is missing.*Restore the file/);

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { followProvider } from '../../src/groups/follow-provider.ts';
 import { groupsOfUser } from '../../src/groups/statements.ts';
 import type { UserId } from '../../src/platform/ids.ts';
-import { preparedSettings, refused, runCommand, succeed } from '../support/command-line.ts';
+import { preparedSettings, refused, runCommand, settingsOf, succeed } from '../support/command-line.ts';
 import { onBothEngines } from '../support/databases.ts';
 import type { Settings } from '../support/server-process.ts';
 import { startSignet } from '../support/signet.ts';
@@ -72,12 +72,8 @@ onBothEngines(
 
 test('whom a provider has put into a group stays, whatever a file says', async (t) => {
   const signet = await startSignet(t);
-  const { config, db } = signet.deps;
-  const env: Settings = {
-    SIGNET_DATA_DIR: config.dataDir,
-    SIGNET_MASTER_KEY: String(config.masterKey.from === 'value' && config.masterKey.key.toString('base64')),
-    SIGNET_PORT: String(config.port),
-  };
+  const { db } = signet.deps;
+  const env = settingsOf(signet);
   const user_id = (await signet.newUser({ email: 'ann@example.com' })).user_id as UserId;
   const write = writer(env);
   const path = write('groups:\n  team: { name: Team, members: [] }\n');

@@ -107,6 +107,7 @@ testSignet(
     const confirmation = { email: before.email, reason: 'They move.' };
     assert.equal((await admin.browser.delete(`/v1/admin/users/${before.user_id}`, confirmation)).status, 204);
     assert.equal((await signInWithPasskey(signet, authenticator)).answer.status, 403);
+    await signet.runJobs(); // in cells they delete the passkey
 
     const { credential_id, public_key } = made!;
     const user_handle = Buffer.from(before.user_id).toString('base64url');

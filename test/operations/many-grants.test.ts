@@ -39,7 +39,7 @@ async function countRevoked({ deps }: Signet): Promise<number> {
 
 test('a client with a hundred thousand grants is suspended by a few rows, and requests are answered between the slices of the others', async (t) => {
   const folder = await newFolder(t);
-  const signet = await startSignet(t, { env: { SIGNET_DATA_DIR: folder } });
+  const signet = await startSignet(t, { engine: 'sqlite', env: { SIGNET_DATA_DIR: folder } });
   const administrator = await signet.signedInUser({ role: 'admin' });
   const client = await signet.registerClient();
   const beside = await signet.registerClient();

@@ -106,7 +106,7 @@ async function stop({ app, deps }: Signet): Promise<void> {
 }
 
 test('what ended after a backup under load stays ended after its restore, and what began after it never was', async (t) => {
-  const signet = await startSignet(t);
+  const signet = await startSignet(t, { engine: 'sqlite' });
   const { config, clock } = { config: signet.deps.config, clock: signet.clock };
   const live = await make(signet);
   const busy = await Promise.all([1, 2, 3, 4].map(() => live.user.obtainTokens(live.client)));
@@ -199,7 +199,7 @@ onBothEngines(
 );
 
 test('a backup and a restore refuse what would cost something, in a sentence', async (t) => {
-  const env = await preparedSettings(t);
+  const env = await preparedSettings(t, 'sqlite');
   const folder = env.SIGNET_DATA_DIR ?? '';
   const file = join(folder, 'backup.db');
   writeFileSync(`${file}.999999999.part`, 'of a process that was killed');
@@ -306,7 +306,7 @@ onBothEngines('each restore voids what browsers keep, also if the clock was set 
 });
 
 test('a backup gives up before the log of the store grows so long that changes are refused', async (t) => {
-  const { deps } = await startSignet(t);
+  const { deps } = await startSignet(t, { engine: 'sqlite' });
   const from = join(deps.config.dataDir, 'signet.db');
   await deps.db.run(auditEvent({ action: 'store.backed_up', ...caller }, 0).statement);
   await assert.rejects(

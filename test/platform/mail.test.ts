@@ -87,7 +87,7 @@ test('mails that follow each other share a connection, and one that the server h
 });
 
 test('what is to be sent is found by indexes, however many mails wait', async (t) => {
-  const signet = await startSignet(t);
+  const signet = await startSignet(t, { engine: 'sqlite' });
   const mail = { mail_id: 'mail_1', message_sealed: '', recipient_hash: 'a', isPrompt: true };
   for (const { sql, params } of [insertMail(mail, 1), dueMails({ now: 1, limit: 4 })]) {
     const steps = await plain(signet.deps.db).all<{ detail: string }>(`explain query plan ${sql}`, params);

@@ -601,8 +601,9 @@ test('every answer of the server is what the document says, with the very exampl
   await t.test('no statement of an operation, page or job reads a table that grows from end to end', async () => {
     await readEverything(signet, admin);
     assert.ok(statements.size > 200, `${statements.size} statements`);
-    const all = [...statements.values()].concat(await foreignKeyReads(signet.deps.db));
-    for (const db of [signet.deps.db, postgres.db]) assert.deepEqual(await fullScansOf(db, all), [], db.engine);
+    const sqlite = signet.deps.db.engine === 'sqlite' ? signet.deps.db : (await freshDatabase(t, 'sqlite')).db;
+    const all = [...statements.values()].concat(await foreignKeyReads(sqlite));
+    for (const db of [sqlite, postgres.db]) assert.deepEqual(await fullScansOf(db, all), [], db.engine);
   });
 
   await t.test('no statement needs rows of two parts of a store that is spread by users', async (t) => {

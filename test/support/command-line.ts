@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import { WriteStream } from 'node:tty';
 import { commandLine } from '../../src/cli/command-line.ts';
 import { newBrowser } from './browser.ts';
-import type { Engine } from './databases.ts';
+import { usualEngine } from './databases.ts';
 import { bareSettings, cellsSetting, registerByHttp, type ServerProcess, type Settings } from './server-process.ts';
 import type { Signet } from './signet.ts';
 import { masterKey } from './store-template.ts';
@@ -41,7 +41,7 @@ export async function runCommand(
 }
 
 /** Settings of a store that was set up and has no server yet. */
-export async function preparedSettings(t: TestContext, engine?: Engine): Promise<Settings> {
+export async function preparedSettings(t: TestContext, engine = usualEngine): Promise<Settings> {
   const settings = await bareSettings(t, engine);
   await succeed(['migrate'], settings);
   return settings;

@@ -25,7 +25,7 @@ export type Engine = 'sqlite' | 'postgres';
 export const engines: readonly Engine[] = cellCount > 0 ? ['postgres'] : ['sqlite', 'postgres'];
 
 /** Of a server for which a test names none. */
-export const usualEngine = (process.env.TEST_ENGINE ?? 'sqlite') as Engine;
+export const usualEngine = (process.env.TEST_ENGINE ?? (cellCount > 0 ? 'postgres' : 'sqlite')) as Engine;
 
 /** `url` is there for PostgreSQL; `dataDir` always, since keys and pictures may need a folder on either. */
 export type FreshStore = { url?: string; dataDir: string };
