@@ -199,6 +199,7 @@ export const tabs = {
   admin_webhooks: { path: '/admin/webhooks', label: 'admin.tab.webhooks', needs: 'webhooks:read' },
   admin_keys: { path: '/admin/keys', label: 'admin.tab.keys', needs: 'keys:read' },
   admin_audit: { path: '/admin/audit', label: 'admin.tab.audit', needs: 'audit:read' },
+  admin_brand: { path: '/admin/brand', label: 'admin.tab.brand', needs: 'brand:read' },
   admin_settings: { path: '/admin/settings', label: 'admin.tab.settings', needs: 'settings:read' },
   admin_documentation: { path: '/docs', label: 'reference.documentation' },
 } as const satisfies Record<string, { path: string; label: MessageKey; needs?: AdministrativePermission }>;

@@ -16,6 +16,7 @@ import { attributePageRoutes } from './attributes/page-routes.ts';
 import { auditOperations } from './audit/operations.ts';
 import { auditPageRoutes } from './audit/page-routes.ts';
 import { brandOperations } from './brand/operations.ts';
+import { brandPageRoutes } from './brand/page-routes.ts';
 import { clientHostRoutes } from './clients/host-routes.ts';
 import { clientOperations } from './clients/operations.ts';
 import { ownerlessClientRoutes } from './clients/ownerless-routes.ts';
@@ -125,6 +126,7 @@ export async function adminPageRoutes(app: FastifyInstance, deps: Deps) {
   await providerPageRoutes(app, deps);
   await keyPageRoutes(app, deps);
   await auditPageRoutes(app, deps);
+  await brandPageRoutes(app, deps);
   await settingPageRoutes(app, deps);
   await mailPageRoutes(app, deps);
 }

@@ -25,6 +25,7 @@ import {
   insertPicture,
   insertVersion,
   readNewest,
+  readPictureFile,
   readVersions,
 } from './store.ts';
 
@@ -48,6 +49,26 @@ const withDefaults = (found: BrandVersion | undefined): BrandVersion =>
 
 /** The newest first. */
 export const readBrandVersions = ({ db }: Pick<BrandDeps, 'db'>) => readVersions(db, maxVersions);
+
+/** The newest first, each with the members that it changed; undefined where the version before is no more. */
+export async function readBrandHistory(deps: Pick<BrandDeps, 'db'>) {
+  const versions = await readBrandVersions(deps);
+  return versions.map((one, at) => {
+    const before = one.version === 1 ? noVersion : withDefaults(versions[at + 1]);
+    const isKnown = before.version === one.version - 1;
+    return { ...one, fields: isKnown ? changedFields(before.settings, withDefaults(one).settings) : undefined };
+  });
+}
+
+/** One of those that can be come back to, or that of the settings. */
+export async function findBrandVersion(
+  deps: Pick<BrandDeps, 'db'>,
+  version: number,
+): Promise<BrandVersion | undefined> {
+  if (version === 0) return noVersion;
+  const found = (await readBrandVersions(deps)).find((one) => one.version === version);
+  return found && withDefaults(found);
+}
 
 /**
  * @param version the one that the edit was made of; undefined: whichever is the newest.
@@ -119,20 +140,57 @@ export async function setBrandPicture(
     if (shown === undefined) return { after: before, isChanged: false };
     return replace(deps, caller, before, { ...before.settings, pictures: others });
   }
-  const { content, ...picture } = readBrandPicture(name, file);
+  const read = readBrandPicture(name, file);
+  const { content: _, ...picture } = read;
   const settings = { ...before.settings, pictures: { ...others, [name]: picture } };
-  return replace(deps, caller, before, settings, [
-    insertPicture({
-      picture_id: picture.picture_id,
-      media_type: picture.media_type,
-      content: content.toString('base64'),
-      created_at: now(deps),
-    }),
-  ]);
+  return replace(deps, caller, before, settings, [insertFile(deps, read)]);
 }
 
+/** A picture and its file, of which only what is drawn is kept. */
+export type BrandPictureFile = BrandPicture & { readonly content: Buffer };
+
+/**
+ * Makes everything what it is said to be, by one version. @param pictures all that are to be shown; undefined: those that are.
+ * @throws {RequestError} `invalid_request` with a problem for each field; `stale_revision` if something else was changed at the same moment.
+ */
+export async function setBrand(
+  deps: BrandDeps,
+  caller: Caller,
+  wanted: Omit<BrandSettings, 'pictures'>,
+  pictures?: Readonly<Partial<Record<PictureName, BrandPictureFile>>>,
+): Promise<Edited<BrandVersion>> {
+  const before = await readBrand(deps);
+  const problems = brandProblems(wanted);
+  if (problems.length > 0) throw invalidFields(problems);
+  const files = Object.values(pictures ?? {});
+  const shown = Object.entries(pictures ?? {}).map(([name, { content: _, ...picture }]) => [name, picture]);
+  const settings = { ...wanted, pictures: pictures ? Object.fromEntries(shown) : before.settings.pictures };
+  return replace(
+    deps,
+    caller,
+    before,
+    settings,
+    files.map((one) => insertFile(deps, one)),
+  );
+}
+
+/** The files of the pictures that are shown. */
+export async function readBrandPictures(
+  { db }: Pick<BrandDeps, 'db'>,
+  { pictures }: Pick<BrandSettings, 'pictures'>,
+): Promise<Partial<Record<PictureName, BrandPictureFile>>> {
+  const read = Object.entries(pictures).map(async ([name, picture]) => {
+    const found = await readPictureFile(db, picture.picture_id);
+    return found ? [[name, { ...picture, content: Buffer.from(found.content, 'base64') }] as const] : [];
+  });
+  return Object.fromEntries((await Promise.all(read)).flat());
+}
+
+const insertFile = (deps: Pick<BrandDeps, 'clock'>, { picture_id, media_type, content }: BrandPictureFile): Sql =>
+  insertPicture({ picture_id, media_type, content: content.toString('base64'), created_at: now(deps) });
+
 /** @throws {RequestError} `invalid_request`. */
-export function readBrandPicture(name: PictureName, file: Buffer): BrandPicture & { content: Buffer } {
+export function readBrandPicture(name: PictureName, file: Buffer): BrandPictureFile {
   const kb = picturesKb[name];
   const refuse = (key: 'missing' | 'size' | 'type') =>
     invalidFields([fieldProblem('content', { key: `problem.brand.picture.${key}`, values: { kb } })]);
@@ -154,9 +212,8 @@ export const pictureIdOf = (content: Buffer): string => hash('sha256', content, 
  * @throws {RequestError} `not_found`; `stale_revision` if something else was changed at the same moment.
  */
 export async function restoreBrand(deps: BrandDeps, caller: Caller, version: number): Promise<Edited<BrandVersion>> {
-  const [before, versions] = await Promise.all([readBrand(deps), readBrandVersions(deps)]);
-  const wanted = version === 0 ? noVersion : withDefaults(versions.find((one) => one.version === version));
-  if (version !== wanted.version) throw notFound();
+  const [before, wanted] = await Promise.all([readBrand(deps), findBrandVersion(deps, version)]);
+  if (wanted === undefined) throw notFound();
   return replace(deps, caller, before, wanted.settings, [], version);
 }
 
@@ -201,7 +258,7 @@ const idsOf = ({ pictures = {} }: BrandSettings): string[] =>
   Object.values(pictures).map(({ picture_id }) => picture_id);
 
 /** For the log, which keeps names and no texts: members that differ, and of pictures and words which. */
-function changedFields(before: BrandSettings, after: BrandSettings): string[] {
+export function changedFields(before: BrandSettings, after: BrandSettings): string[] {
   const differ = (one: unknown, other: unknown) => textOf(one) !== textOf(other);
   const keysOf = (...values: object[]) => [...new Set(values.flatMap((value) => Object.keys(value)))];
   const within = (member: 'pictures' | 'words') => {

@@ -60,9 +60,9 @@ function commandOf(one: Operation<Deps>, part: NonNullable<Operation<Deps>['comm
       Object.fromEntries(Object.entries(wanted).map(([member, schema]) => [member, valueFor(member, schema)]));
     const { minProperties = 0 } = (one.body ?? {}) as { minProperties?: number };
     if (Object.keys(inBody).filter((member) => isTyped(member, given)).length < minProperties) {
-      const names = Object.keys(inBody).map(
-        (member) => `--${member === secret?.member ? secretOption : nameOf(member)}`,
-      );
+      const names = Object.keys(inBody)
+        .filter((member) => !(member in fixed))
+        .map((member) => `--${member === secret?.member ? secretOption : nameOf(member)}`);
       throw new UsageError(`Nothing to change: give at least one of ${names.join(', ')}.`);
     }
     const resolved = inPath.map(async (name) => {

@@ -72,7 +72,7 @@ async function visited({ browser }: TestUser): Promise<Map<string, Answer>> {
 const offered: Record<(typeof lesserRoles)[number], RegExp> = {
   support: /^\/admin\/(users\/|invitations\/)/,
   reviewer: /^\/admin\/(clients\/[^/]+\/(approve|reject|policy|suspend|reinstate)|client-hosts)/,
-  auditor: /^\/admin\/(audit\/verify|settings\/providers)/,
+  auditor: /^\/admin\/(audit\/verify|settings\/providers|brand\/preview)/,
 };
 
 test('pages offer what the role may open and do, and nothing else (AT-09)', async (t) => {

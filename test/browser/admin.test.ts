@@ -6,6 +6,7 @@ import { rejectClient } from '../../src/clients/review-client.ts';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
 import { bringClient } from '../support/outside-clients.ts';
+import { pngOf } from '../support/pictures.ts';
 import { plain } from '../support/plain-sql.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
@@ -86,6 +87,11 @@ test('every page of administration is accessible, light and dark, on a phone and
   const { text } = await admin.browser.get(`/admin/webhooks/${made.json?.webhook_id}`);
   const [delivery = ''] = /\/admin\/webhooks\/wh_[^/"]+\/deliveries\/msg_[^"]+/.exec(text) ?? [];
 
+  for (const name of ['One', 'Two']) await admin.browser.patch('/v1/admin/brand', { name, background: '#003366' });
+  await admin.browser.put('/v1/admin/brand/pictures/logo', {
+    content: pngOf({ width: 400, height: 80 }).toString('base64'),
+  });
+
   const { page, expectQuiet } = await withScripts(t, signet, admin);
   const paths = [
     '/admin',
@@ -121,6 +127,9 @@ test('every page of administration is accessible, light and dark, on a phone and
     '/admin/keys',
     '/admin/audit',
     '/admin/audit/unauthenticated',
+    '/admin/brand',
+    '/admin/brand?words=ar&subject=consent&scheme=dark&width=320',
+    '/admin/brand/versions',
     '/admin/settings',
     '/admin/settings/SIGNET_SECOND_FACTOR',
     '/admin/settings/mails',

@@ -154,6 +154,9 @@ function read() {
   return {
     language: document.documentElement.lang,
     texts: texts.map((text) => text.trim()).filter(Boolean),
-    bytes: (loaded as PerformanceResourceTiming[]).reduce((sum, { decodedBodySize }) => sum + decodedBodySize, 0),
+    // A preview in a frame is a page that is held to this itself.
+    bytes: (loaded as PerformanceResourceTiming[])
+      .filter(({ initiatorType }) => initiatorType !== 'iframe')
+      .reduce((sum, { decodedBodySize }) => sum + decodedBodySize, 0),
   };
 }

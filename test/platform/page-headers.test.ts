@@ -16,6 +16,15 @@ test('every page tells other sites nothing of itself, and says so in the same he
     const { headers } = await browser.get(path.replace(/:\w+/g, 'x'), { accept: 'text/html' });
     if (headers.get('content-type') !== 'text/html; charset=utf-8') continue;
     pages += 1;
+    // A document for a frame of a page of ours.
+    if (path === '/admin/brand/preview') {
+      assert.equal(headers.get('referrer-policy'), 'no-referrer', path);
+      assert.equal(headers.get('x-frame-options'), 'SAMEORIGIN', path);
+      const framed =
+        /^default-src 'none'; style-src [^;]+; img-src 'self' data:; form-action 'none'; frame-ancestors 'self'; base-uri 'none'; sandbox allow-same-origin$/;
+      assert.match(headers.get('content-security-policy') ?? '', framed);
+      continue;
+    }
     assert.equal(headers.get('referrer-policy'), 'same-origin', path);
     assert.equal(headers.get('x-frame-options'), 'DENY', path);
     const policy = headers.get('content-security-policy') ?? '';

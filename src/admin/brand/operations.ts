@@ -1,11 +1,12 @@
 import type { AdministrativePermission } from '../../accounts/permissions.ts';
-import { longestBrandName, picturesKb } from '../../brand/brand-rules.ts';
+import { headers, saidOfBrand } from '../../brand/brand-fields.ts';
+import { picturesKb } from '../../brand/brand-rules.ts';
 import {
   type BrandEdit,
   editBrand,
   maxVersions,
   readBrand,
-  readBrandVersions,
+  readBrandHistory,
   restoreBrand,
   setBrandPicture,
 } from '../../brand/change-brand.ts';
@@ -23,69 +24,25 @@ import {
   type PictureName,
   pictureNames,
   places,
-  radii,
 } from '../../platform/pages/brand.ts';
 import { list, table, time } from '../../platform/report.ts';
-import { Type } from '../../platform/schema.ts';
+import { type Static, Type } from '../../platform/schema.ts';
 import { textPatterns } from '../../platform/text.ts';
 import { administration, strictBody } from '../operation-parts.ts';
 
-const url = (what: string) =>
-  Type.Optional(
-    nullable(Type.String({ description: `${what}; null: none.`, ...inCode({ maxLength: 300, pattern: '^https://' }) })),
-  );
-const colour = (what: string, otherwise: string) =>
-  Type.Optional(
-    nullable(
-      Type.String({
-        description: `${what}, as \`#rrggbb\`; null: ${otherwise}.`,
-        ...inCode({ pattern: '^#?[0-9A-Fa-f]{6}$' }),
-      }),
-    ),
-  );
+const someWords = Type.Optional(
+  Type.Record(Type.String(), Type.Record(Type.String(), nullable(Type.String())), {
+    description:
+      'By place and language, as `setBrandWords` has them; null: nothing of its own. What is left out stays.',
+  }),
+);
 
-const headers = ['logo', 'logo_and_name'] as const;
+const EditBody = Type.Object({ ...saidOfBrand, words: someWords });
 
-/** What may be said of it, besides pictures and words. */
-const said = {
-  name: Type.Optional(
-    nullable(
-      Type.String({
-        description: 'By which people know the service; null: SIGNET_NAME.',
-        ...inCode({ minLength: 1, maxLength: longestBrandName, pattern: textPatterns.name }),
-      }),
-    ),
-  ),
-  header: Type.Optional(Type.Enum([...headers], { description: 'What stands at the top of a page.' })),
-  button: colour('Of buttons', 'SIGNET_ACCENT'),
-  button_dark: colour('Of buttons in the dark', 'made of the other'),
-  link: colour('Of links and lines', 'SIGNET_ACCENT'),
-  link_dark: colour('Of links and lines in the dark', 'made of the other'),
-  background: colour('Around the card of a sign-in', 'the built-in one'),
-  background_dark: colour('Around the card of a sign-in in the dark', 'the built-in one'),
-  radius: Type.Optional(
-    Type.Integer({ description: 'Of the corners of a button, in pixels.', minimum: radii.min, maximum: radii.max }),
-  ),
-  font: Type.Optional(Type.Enum([...fontNames], { description: 'Which of the families that systems bring.' })),
-  terms_url: url('The page with the terms of service'),
-  privacy_url: url('The page with the privacy policy'),
-  help_url: url('The page with help'),
-  support: Type.Optional(
-    nullable(
-      Type.String({
-        description: 'Where people ask for help, an email address or an https URL; null: SIGNET_SUPPORT.',
-        ...inCode({ minLength: 1, maxLength: 300 }),
-      }),
-    ),
-  ),
-  terms_since: Type.Optional(
-    nullable(
-      Type.String({
-        description: 'Since when the terms are what they are, such as `2027-03-01`; null: not said.',
-        ...inCode({ pattern: '^\\d{4}-\\d{2}-\\d{2}$' }),
-      }),
-    ),
-  ),
+/** What a body says, of which nothing is checked yet. */
+export const brandEditOf = ({ header, ...given }: Static<typeof EditBody>): BrandEdit => {
+  const { version: _, ...edit } = given as typeof given & { version?: number };
+  return { ...(edit as BrandEdit), ...(header && { name_shown: header === 'logo_and_name' }) };
 };
 
 const text = (description: string) => nullable(Type.String({ description }));
@@ -200,15 +157,12 @@ export const brandOperations = {
     summary: 'Change what the service looks like and is called',
     description:
       'What is left out stays. A colour is used as it is for buttons, with the text on it that is readable; for links it is made darker or lighter until it can be read. Each change is a new version, which pages show within a second.',
-    body: strictBody({ ...said, version: ofVersion }, { minProperties: 1 }),
+    body: strictBody({ ...saidOfBrand, words: someWords, version: ofVersion }, { minProperties: 1 }),
     example: { name: 'Acme', button: '#ffd400', terms_url: 'https://example.com/terms' },
     refusals: ['stale_revision'],
-    async run(deps, { caller, body }) {
-      const { version, header, ...said } = body;
-      const edit = { ...said, ...(header && { name_shown: header === 'logo_and_name' }) };
-      return answered(deps, await editBrand(deps, caller, edit as BrandEdit, version));
-    },
-    command: { name: 'brand edit', text: describe },
+    run: async (deps, { caller, body }) =>
+      answered(deps, await editBrand(deps, caller, brandEditOf(body), body.version)),
+    command: { name: 'brand edit', text: describe, fixed: { words: undefined } },
   }),
 
   setWords: operation({
@@ -284,6 +238,12 @@ export const brandOperations = {
             name: Type.String({ description: 'Of the service, in it.' }),
             actor: Type.String({ description: 'Who made it.' }),
             restored_from: nullable(Type.Integer({ description: 'The version that it is the same as.' })),
+            fields: nullable(
+              Type.Array(Type.String(), {
+                description:
+                  'What it changed, such as `button` and `words.sign_in`; null: the version before is no more.',
+              }),
+            ),
             created_at: Time,
           }),
           { description: 'The versions.' },
@@ -291,8 +251,9 @@ export const brandOperations = {
       }),
     },
     run: async (deps) => ({
-      versions: (await readBrandVersions(deps)).map(({ settings, ...version }) => ({
+      versions: (await readBrandHistory(deps)).map(({ settings, fields = null, ...version }) => ({
         ...version,
+        fields,
         name: inEffect(deps.config, settings).name,
       })),
     }),
@@ -300,13 +261,14 @@ export const brandOperations = {
       name: 'brand versions',
       text: ({ versions }) =>
         list([
-          ['VERSION', 'NAME', 'MADE BY', 'SAME AS', 'MADE'],
+          ['VERSION', 'NAME', 'MADE BY', 'SAME AS', 'MADE', 'CHANGED'],
           ...versions.map((one) => [
             String(one.version),
             one.name,
             one.actor,
             one.restored_from === null ? '' : String(one.restored_from),
             time(one.created_at),
+            one.fields?.join(' ') ?? '',
           ]),
         ]),
     },

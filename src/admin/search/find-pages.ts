@@ -20,6 +20,8 @@ const consolePages: readonly ConsolePage[] = [
   { path: '/admin/webhooks#create', label: 'admin.webhooks.create', needs: 'webhooks:write' },
   { path: '/admin/audit?by=administrators', label: 'admin.overview.latest.changes', needs: 'audit:read' },
   { path: '/admin/audit/unauthenticated', label: 'admin.unauthenticated.title', needs: 'audit:read' },
+  { path: '/admin/brand#pictures', label: 'admin.brand.pictures', needs: 'brand:write' },
+  { path: '/admin/brand/versions', label: 'admin.brand.versions', needs: 'brand:read' },
   { path: '/admin/settings#look', label: 'admin.settings.group.look', needs: 'settings:read' },
   { path: '/admin/settings#mail', label: 'admin.settings.mail.test', needs: 'settings:write' },
   { path: '/admin/users/refused-addresses', label: 'admin.refused.title', needs: 'users:read' },

@@ -15,10 +15,15 @@ import { claimList, claimsWithin, type Shared, sharedValues } from '../claims/cl
 import { claimsBeyondScope } from '../claims/claims-parameter.ts';
 import type { PendingRequest } from './store.ts';
 
+type Pending = {
+  readonly request_id: string;
+  readonly parameters: Pick<PendingRequest['parameters'], 'redirect_uri' | 'scope' | 'apis' | 'claims'>;
+};
+
 type Asked = {
-  client: Pick<Client, 'name' | 'policy_uri' | 'tos_uri' | 'status' | 'logo_id'>;
+  client: Pick<Client, 'name' | 'status' | 'logo_id'> & Partial<Pick<Client, 'policy_uri' | 'tos_uri'>>;
   registeredBy: RegisteredBy;
-  user: Session;
+  user: Pick<Session, 'user_id' | 'email'>;
   scopes: ScopeRegister;
   apiRegister: ApiRegister;
   /** What the client would receive today. */
@@ -26,7 +31,7 @@ type Asked = {
 };
 
 /** The answer is valid for the user who is asked alone. */
-export function consentPage(view: View, { request_id, parameters }: PendingRequest, asked: Asked): Page {
+export function consentPage(view: View, { request_id, parameters }: Pending, asked: Asked): Page {
   const { client, registeredBy, user, shared, scopes } = asked;
   const { redirect_uri } = parameters;
   const service = view.branding.name;
@@ -62,11 +67,7 @@ const isAsked = (name: string, scopes: ScopeRegister): boolean =>
   isBuiltInScope(name) || (isOwnScope(name) && scopes.find(name) !== undefined);
 
 /** What the app may do at each API, under the name that an administrator has given it. */
-function apisAsked(
-  view: View,
-  { scope, apis = [] }: PendingRequest['parameters'],
-  { apiRegister, scopes, shared }: Asked,
-) {
+function apisAsked(view: View, { scope, apis = [] }: Pending['parameters'], { apiRegister, scopes, shared }: Asked) {
   const wanted = scope.split(' ');
   return apis
     .flatMap((api_id) => apiRegister.find(api_id) ?? [])
@@ -94,7 +95,7 @@ function permission(view: View, name: string, scopes: ScopeRegister, shared: Sha
     : html`<li>${icon}<div>${text}${sharedValues(view, claimsWithin(shared.attributes, name), shared)}</div></li>`;
 }
 
-function links(view: View, { name, policy_uri, tos_uri }: Asked['client']): Html | false {
+function links(view: View, { name, policy_uri = null, tos_uri = null }: Asked['client']): Html | false {
   const pages = [
     { url: policy_uri, label: view.t('clients.field.policy_uri') },
     { url: tos_uri, label: view.t('clients.field.tos_uri') },

@@ -23,6 +23,8 @@ declare module 'fastify' {
     form?: string;
     /** Fields of that form which its page had in its query, to return to the same page. */
     formQuery?: readonly string[];
+    /** It changes nothing, so that it may be sent as often as one likes, and nothing of it is kept. */
+    changesNothing?: boolean;
     /** No cookie authenticates here, or other sites post here on purpose: the cross-site guard does not apply. */
     anySite?: boolean;
     /** Asked every few seconds by a machine, which no trace should show. */

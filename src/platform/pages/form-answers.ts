@@ -33,13 +33,13 @@ const longestBody = 131_072;
 const longestWaitMs = 30_000;
 const purpose = 'form-answer';
 
-/** Every `POST` of a page, except for files: its form acts once. Call it before the routes are added. */
+/** Every `POST` of a page, except for files and for previews: its form acts once. Call it before the routes are added. */
 export function answerFormsOnce(app: FastifyInstance, deps: AnswerDeps): void {
   app.decorateRequest('formClaim', undefined);
   const before = (request: FastifyRequest, reply: FastifyReply) => begin(deps, request, reply);
   const after = (request: FastifyRequest, reply: FastifyReply, body: unknown) => finish(deps, request, reply, body);
   app.addHook('onRoute', (route) => {
-    if (route.config?.page !== true || route.method !== 'POST') return;
+    if (route.config?.page !== true || route.method !== 'POST' || route.config.changesNothing) return;
     route.preHandler = [route.preHandler ?? [], before].flat();
     route.onSend = [route.onSend ?? [], after].flat();
   });

@@ -18,6 +18,7 @@ import { alert, fieldAlert, isUnfinished } from './form.ts';
 import { type Html, html } from './html.ts';
 import { type KeptFormDeps, takeKeptForm } from './kept-forms.ts';
 import { type Page, sendPage } from './page.ts';
+import type { Framed } from './preview.ts';
 import type { View } from './view.ts';
 
 /** A file for people; programs get theirs by {@link sendFile}, without a mark. */
@@ -30,6 +31,14 @@ const headersOfFrame = {
   'x-robots-tag': 'noindex, nofollow',
   'referrer-policy': 'no-referrer',
 };
+
+const sendFramed = (reply: FastifyReply, document: string | Framed): FastifyReply =>
+  reply
+    .headers(
+      typeof document === 'string' ? headersOfFrame : { ...headersOfFrame, 'content-security-policy': document.policy },
+    )
+    .type('text/html; charset=utf-8')
+    .send(typeof document === 'string' ? document : document.markup);
 
 /** A request for a page: its authenticated requester, its path parameters by name, and how to render the answer. */
 export type PageContext<Requester, Path extends string> = Requester &
@@ -99,14 +108,30 @@ export function pagesFor<Deps extends KeptFormDeps, Requester extends object>(
       );
     },
 
-    /** A document for a frame of a page. Whatever is in it runs and loads nothing, and belongs to no origin. */
+    /** A document for a frame of a page. Unless it has a policy of its own, whatever is in it runs and loads nothing, and belongs to no origin. */
     frame<const Path extends string>(
       path: Path,
-      make: (context: PageContext<Requester, Path>) => string | Promise<string>,
+      make: (context: PageContext<Requester, Path>) => string | Framed | Promise<string | Framed>,
     ): void {
-      app.get(path, { config: { page: true } }, async (request, reply) => {
-        const document = await make(await contextOf<Path>(request, reply));
-        return reply.headers(headersOfFrame).type('text/html; charset=utf-8').send(document);
+      app.get(path, { config: { page: true } }, async (request, reply) =>
+        sendFramed(reply, await make(await contextOf<Path>(request, reply))),
+      );
+    },
+
+    /** The same of a form that is sent to the frame, as often as one likes: it changes and keeps nothing. */
+    framedForm<const Path extends string>(
+      path: Path,
+      make: (context: PageContext<Requester, Path>, form: Parameters) => Framed | Promise<Framed>,
+      refused: (view: View, refusal: RequestError, problem: Html | false) => Framed,
+    ): void {
+      app.post(path, { config: { page: true, changesNothing: true } }, async (request, reply) => {
+        try {
+          return sendFramed(reply, await make(await contextOf<Path>(request, reply), readForm(request.body)));
+        } catch (error) {
+          if (!(error instanceof RequestError)) throw error;
+          const problem = problemOf(request.view, error);
+          return sendFramed(reply.code(error.status), refused(request.view, error, problem));
+        }
       });
     },
 

@@ -247,6 +247,17 @@ function render(
   return (keptForm && refill(draw(true), keptForm.path, keptForm.typed)) ?? draw(false);
 }
 
+/** A page as a visitor sees it who is not signed in, for a document of its own: without ids of forms. */
+export const drawnForVisitor = (view: View, page: Page): string =>
+  layout(view, page, {
+    url: '/',
+    user: undefined,
+    counts: undefined,
+    due: undefined,
+    isRefusal: false,
+    isAnswer: false,
+  }).toString();
+
 export async function assetRoutes(app: FastifyInstance, { branding }: { branding: Branding }) {
   // RFC 9309. A page that may not be read could not say that it is not to be listed, so only what leads nowhere is kept out.
   app.get('/robots.txt', async (_request, reply) =>

@@ -100,21 +100,30 @@ export function viewOf(
   const languages = offeredTo(request, deps.config);
   const locale = chooseLocale(languages, queryLocales(request), ...preferredLocales, ...browser);
   const region = regionalTag(locale, request.headers['accept-language']);
+  const query = request.method === 'GET' ? { query: queryOf(request.url) } : {};
+  return viewIn(deps, deps.branding.look, {
+    ...{ locale, region, languages, ...query },
+    may: (permission) => request.permissions?.has(permission) === true,
+  });
+}
+
+/** What a reader of that language sees, whatever the request. */
+export function viewIn(
+  deps: Pick<ViewDeps, 'clock' | 'config'>,
+  look: Look,
+  { locale, ...reader }: Pick<View, 'locale' | 'region' | 'languages' | 'query' | 'may'>,
+): View {
   const today = now(deps);
-  const { look } = deps.branding;
   const { support } = look;
   const contact = support === undefined ? undefined : contactLink(support);
   const t = translator(locale, contact && { support: html` (${contact})` });
   return {
     locale,
-    region,
-    languages,
+    ...reader,
     languagesOfMail: deps.config.languages,
     branding: look,
     baseUrl: deps.config.baseUrl,
-    ...(request.method === 'GET' && { query: queryOf(request.url) }),
     support: contact,
-    may: (permission) => request.permissions?.has(permission) === true,
     t: (key, values) => html`${titleOf(look, locale, key) ?? t(key, values)}`,
     plain: (key, values) =>
       titleOf(look, locale, key) ??
@@ -123,7 +132,7 @@ export function viewOf(
     until: (at) =>
       timeElement(at, at > today ? inTime(locale, at - today) : translatePlain(locale, { key: 'time.now' })),
     duration: (seconds) => duration(locale, seconds),
-    day: (at) => timeElement(at, formatDay(region, at), 'day'),
+    day: (at) => timeElement(at, formatDay(reader.region, at), 'day'),
   };
 }
 

@@ -1,12 +1,11 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { findPicture, findPictureType } from '../../accounts/statements.ts';
 import { requireUser } from '../../accounts/users.ts';
 import { requireFirstFactor, signedIn } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { invalidRequest, unavailable } from '../../platform/errors.ts';
-import { refuseFormForJson } from '../../platform/http/body-parsers.ts';
+import { unavailable } from '../../platform/errors.ts';
+import { acceptFiles, fileIn } from '../../platform/http/form-with-file.ts';
 import { addOperations, inCode, operation } from '../../platform/http/operation.ts';
-import { FormText } from '../../platform/http/parameters.ts';
 import { pictureHeaders, pictureReader } from '../../platform/kept-pictures.ts';
 import { picturesPath } from '../../platform/pages/initials.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
@@ -46,30 +45,6 @@ const setOwnPicture = operation({
     setPicture(deps, session.user_id, Buffer.from(body.content, 'base64'), caller),
 });
 
-/** A form with a file, which is read whole: it is small. */
-class FormWithFile extends FormText {
-  readonly file: Buffer;
-  constructor(text: string, file: Buffer) {
-    super(text);
-    this.file = file;
-  }
-}
-
-async function readFormWithFile(type: string | undefined, body: Buffer): Promise<FormWithFile> {
-  const form = await new Response(new Uint8Array(body), { headers: { 'content-type': type ?? '' } })
-    .formData()
-    .catch((error: unknown) => {
-      throw invalidRequest('The body is not valid multipart/form-data.', error);
-    });
-  const fields = new URLSearchParams();
-  let file = Buffer.alloc(0);
-  for (const [name, value] of form) {
-    if (typeof value === 'string') fields.append(name, value);
-    else if (name === 'content') file = Buffer.from(await value.arrayBuffer());
-  }
-  return new FormWithFile(`${fields}`, file);
-}
-
 /** Bodies of this size are read only for users who are signed in, and not of any number at a time. */
 function limitUploads(uploads: FastifyInstance, deps: Deps): void {
   const takePlace = uploadPlaces();
@@ -105,22 +80,14 @@ export async function pictureRoutes(app: FastifyInstance, deps: Deps) {
       route.bodyLimit = Math.max(bodyKb, deps.config.limits.bodyKb) * 1024;
     });
     limitUploads(uploads, deps);
-    uploads.addContentTypeParser(
-      'multipart/form-data',
-      { parseAs: 'buffer' },
-      async (request: FastifyRequest, body: Buffer) => {
-        refuseFormForJson(request);
-        return readFormWithFile(request.headers['content-type'], body);
-      },
-    );
+    acceptFiles(uploads);
     addOperations(uploads, deps, [setOwnPicture]);
 
     const pages = pagesFor(uploads, deps, signedIn);
     pages.post('/account/picture', {
       page: '/account',
       async act({ session, caller, request: { body } }) {
-        const file = body instanceof FormWithFile ? body.file : Buffer.alloc(0);
-        const { isChanged } = await setPicture(deps, session.user_id, file, caller);
+        const { isChanged } = await setPicture(deps, session.user_id, fileIn(body), caller);
         return `/account?done=${isChanged ? 'picture' : 'unchanged'}`;
       },
       redraw: async ({ view, session }, { refusal: { problems } }) =>

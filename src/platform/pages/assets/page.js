@@ -5,6 +5,7 @@
   addEventListener('submit', (event) => {
     const { target: form, submitter } = event;
     if (event.defaultPrevented || form.getAttribute('method') !== 'post') return;
+    if (submitter?.hasAttribute('formtarget')) return; // the answer is shown elsewhere, and this page stays
     if ('sent' in form.dataset) return event.preventDefault();
     form.dataset.sent = '';
     submitter?.setAttribute('aria-disabled', 'true'); // `disabled` would keep its value from being sent
