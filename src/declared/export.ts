@@ -1,6 +1,6 @@
 import type { Deps } from '../oauth/deps.ts';
 import { apiVersion } from './format.ts';
-import { type KindName, nameOf, type State } from './kind.ts';
+import { type KindName, nameOf, type State, singleKinds } from './kind.ts';
 import { kinds } from './kinds/all.ts';
 import { listDeclared } from './store.ts';
 
@@ -10,7 +10,7 @@ export type Exported = Readonly<Record<string, unknown>>;
 export async function exportConfiguration(deps: Deps): Promise<Exported> {
   const rows = await listDeclared(deps.db);
   const keys = { groups: new Map<string, string>(), apis: new Map<string, string>() };
-  const lists: [KindName, Record<string, State>][] = [];
+  const lists: [KindName, State][] = [];
   for (const kind of kinds) {
     const known = new Map(
       rows.filter((row) => row.kind === kind.name).map((row) => [row.resource_id, row.resource_key]),
@@ -24,7 +24,7 @@ export async function exportConfiguration(deps: Deps): Promise<Exported> {
       if (kind.name === 'groups' || kind.name === 'apis') keys[kind.name].set(id, key);
     }
     const sorted = Object.entries(entries).sort(([one], [other]) => (one < other ? -1 : 1));
-    lists.push([kind.name, Object.fromEntries(sorted)]);
+    lists.push([kind.name, singleKinds.includes(kind.name) ? (sorted[0]?.[1] ?? {}) : Object.fromEntries(sorted)]);
   }
   const inSettings = deps.config.providers.map(({ id }) => id);
   return {

@@ -1,8 +1,9 @@
 import { type TObject, type TSchema, Type } from '../platform/schema.ts';
 import { compile, type Validator } from '../platform/validator.ts';
-import { type KindName, kindNames } from './kind.ts';
+import { type KindName, kindNames, singleKinds } from './kind.ts';
 import { ApiEntry } from './kinds/apis.ts';
 import { AttributeEntry } from './kinds/attributes.ts';
+import { BrandEntry } from './kinds/brand.ts';
 import { ClientHostEntry } from './kinds/client-hosts.ts';
 import { ClientEntry } from './kinds/clients.ts';
 import { GroupEntry } from './kinds/groups.ts';
@@ -26,6 +27,7 @@ const entries: Readonly<Record<KindName, TObject>> = {
   client_hosts: ClientHostEntry,
   service_credentials: CredentialEntry,
   webhooks: WebhookEntry,
+  brand: BrandEntry,
 };
 
 const keyed = (entry: TSchema, description: string): TSchema => ({
@@ -45,7 +47,13 @@ const descriptions: Readonly<Record<KindName, string>> = {
     'Hosts whose clients from outside are approved in advance, by a key of yours, which is the host if there is no other.',
   service_credentials: 'Service credentials, by a key of yours.',
   webhooks: 'Webhooks, by a key of yours.',
+  brand: 'What the service looks like and is called. What is left out is as the settings have it.',
 };
+
+const listed = (name: KindName): TSchema =>
+  singleKinds.includes(name)
+    ? { ...entries[name], description: descriptions[name] }
+    : keyed(entries[name], descriptions[name]);
 
 export const Configuration = Type.Object(
   {
@@ -56,7 +64,7 @@ export const Configuration = Type.Object(
         description: 'IDs of providers that must be there, whether in settings or in the store.',
       }),
     ),
-    ...Object.fromEntries(kindNames.map((name) => [name, Type.Optional(keyed(entries[name], descriptions[name]))])),
+    ...Object.fromEntries(kindNames.map((name) => [name, Type.Optional(listed(name))])),
   },
   { additionalProperties: false },
 );

@@ -12,8 +12,12 @@ export const kindNames = [
   'client_hosts',
   'service_credentials',
   'webhooks',
+  'brand',
 ] as const;
 export type KindName = (typeof kindNames)[number];
+
+/** Of which there is one: a file has it without a key. */
+export const singleKinds: readonly KindName[] = ['brand'];
 
 /** Everything that a file says about a resource, or would say about one that is here, with what follows from what is left out. */
 export type State = Readonly<Record<string, unknown>>;

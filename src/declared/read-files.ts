@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { Document, LineCounter } from 'yaml';
 import type { FieldProblem } from '../platform/errors.ts';
 import { apiVersion, keyPattern } from './format.ts';
-import { type KindName, kindNames } from './kind.ts';
+import { type KindName, kindNames, singleKinds } from './kind.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 type Path = readonly (string | number)[];
@@ -111,6 +111,9 @@ function documentReader(document: Document, { file, lines }: { file: string; lin
       const more = kind === 'providers' ? ' IDs that must be there belong into required_providers.' : '';
       if (list !== null)
         problems.push({ path: placeOf([kind]), message: `Must be a mapping of keys to entries.${more}` });
+    } else if (singleKinds.includes(kind)) {
+      const placed = (pointer = '') => placeOf([kind, ...stepsOf(pointer)]);
+      entries.push({ kind, key: kind, value: list, folder: dirname(file), placeOf: placed });
     } else {
       for (const [key, value] of Object.entries(list)) {
         if (!keyPattern.test(key))

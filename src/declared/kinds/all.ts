@@ -1,6 +1,7 @@
 import type { Kind } from '../kind.ts';
 import { apis } from './apis.ts';
 import { attributes } from './attributes.ts';
+import { brand } from './brand.ts';
 import { clientHosts } from './client-hosts.ts';
 import { clients } from './clients.ts';
 import { groups } from './groups.ts';
@@ -18,4 +19,5 @@ export const kinds: readonly Kind[] = [
   clientHosts,
   serviceCredentials,
   webhooks,
+  brand,
 ];

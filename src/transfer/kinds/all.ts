@@ -23,7 +23,7 @@ import {
   exportedLogos,
   exportedSuspensions,
 } from '../../clients/statements.ts';
-import type { KindName } from '../../declared/kind.ts';
+import { type KindName, singleKinds } from '../../declared/kind.ts';
 import { exportedDeclared } from '../../declared/statements.ts';
 import { exportedCredentials, exportedEntitlements, exportedVersions } from '../../entitlements/statements.ts';
 import { groupProblems, maxGroups } from '../../groups/group.ts';
@@ -56,7 +56,7 @@ import { userKind } from './user.ts';
 
 const ofUser = refer('user', 'user_id');
 
-/** The record of what a file declares. */
+/** The record of what a file declares; of that of which there is one, none. */
 const recordOf = {
   groups: 'group',
   attributes: 'attribute',
@@ -66,8 +66,9 @@ const recordOf = {
   service_credentials: 'service_credential',
   providers: 'provider',
   webhooks: 'webhook',
-} as const satisfies Readonly<Record<KindName, string>>;
-const isDeclared = (kind: unknown): kind is KindName => Object.hasOwn(recordOf, String(kind));
+} as const satisfies Readonly<Record<Exclude<KindName, 'brand'>, string>>;
+const isDeclared = (kind: unknown): kind is keyof typeof recordOf => Object.hasOwn(recordOf, String(kind));
+const isSingle = (kind: unknown): boolean => singleKinds.some((one) => one === kind);
 
 /** In the order of the file: each record comes after those that it refers to. */
 export const kinds: readonly Kind[] = [
@@ -265,7 +266,8 @@ export const kinds: readonly Kind[] = [
     name: 'declared_resource',
     description: 'Which resource a key in the files of `signet apply` means.',
     table: exportedDeclared,
-    problems: (_, { kind }) => (isDeclared(kind) ? [] : [{ path: 'kind', message: 'Is no kind of resource.' }]),
+    problems: (_, { kind }) =>
+      isDeclared(kind) || isSingle(kind) ? [] : [{ path: 'kind', message: 'Is no kind of resource.' }],
     references: ({ kind, resource_id }) =>
       isDeclared(kind) ? [{ kind: recordOf[kind], id: String(resource_id), path: 'resource_id' }] : [],
     dangling: 'left_out',
