@@ -46,6 +46,7 @@ import { importBodyKb, importOperation } from './users/import-operation.ts';
 import { invitationOperations } from './users/invitation-operations.ts';
 import { userOperations } from './users/operations.ts';
 import { userPageRoutes } from './users/page-routes.ts';
+import { recoveryOperations } from './users/recovery-operations.ts';
 import { webhookOperations } from './webhooks/operations.ts';
 import { webhookPageRoutes } from './webhooks/page-routes.ts';
 
@@ -86,6 +87,7 @@ export async function adminApiRoutes(app: FastifyInstance, deps: Deps) {
     ...Object.values(accountOperations),
     ...Object.values(invitationOperations),
     ...Object.values(accessOperations),
+    ...Object.values(recoveryOperations),
     ...Object.values(entitlementOperations),
     ...Object.values(keyOperations),
     ...Object.values(groupOperations),

@@ -2,6 +2,7 @@ import cookies from '@fastify/cookie';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { adminApiRoutes, adminPageRoutes, adminRoutes } from '../admin/routes.ts';
 import { accountLinkRoutes } from '../authentication/account-links/routes.ts';
+import { factorRecoveryRoutes } from '../authentication/factor-recovery/routes.ts';
 import { federationRoutes } from '../authentication/federation/routes.ts';
 import { mailCodeRoutes } from '../authentication/mail-codes/routes.ts';
 import { passkeyRoutes } from '../authentication/passkeys/routes.ts';
@@ -99,6 +100,7 @@ export async function buildApp(deps: Deps, scrape: Scrape = openMetrics(deps)): 
   await secondStepRoutes(app, deps);
   await signInRoutes(app, deps);
   if (deps.config.mailCodes && deps.mail.works) await mailCodeRoutes(app, deps);
+  if (deps.config.recoveryWaitDays !== undefined && deps.mail.works) await factorRecoveryRoutes(app, deps);
   await twoFactorRoutes(app, deps);
   await setUpRoutes(app, deps);
   await passkeyRoutes(app, deps);

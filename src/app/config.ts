@@ -67,6 +67,7 @@ const ownSettings = [
   'SIGNET_SECOND_FACTOR',
   'SIGNET_ADMIN_SECOND_FACTOR',
   'SIGNET_TRUSTED_BROWSER_DAYS',
+  'SIGNET_RECOVERY_WAIT_DAYS',
   'SIGNET_MAIL_CODES',
   'SIGNET_DEVISE_PEPPER',
   'SIGNET_FIREBASE_SIGNER_KEY',
@@ -198,6 +199,8 @@ export function readConfig(
     secondFactorFrom: readRequiredFrom('SIGNET_SECOND_FACTOR', read, { never: 'optional', always: 'required' }),
     adminSecondFactorFrom: readRequiredFrom('SIGNET_ADMIN_SECOND_FACTOR', read, { never: 'off', always: 'on' }),
     mailCodes: isOn('SIGNET_MAIL_CODES', 'off'),
+    recoveryWaitDays:
+      (read('SIGNET_RECOVERY_WAIT_DAYS') && readInteger('SIGNET_RECOVERY_WAIT_DAYS', 7, 1, 30)) || undefined,
     trustedBrowserDays:
       (read('SIGNET_TRUSTED_BROWSER_DAYS') && readInteger('SIGNET_TRUSTED_BROWSER_DAYS', 30, 1, 30)) || undefined,
     smtpUrl: readSmtpUrl(read('SIGNET_SMTP_URL')),

@@ -2,6 +2,7 @@ import { completeMissingTerms, rewriteEmailKeys } from '../accounts/users.ts';
 import { reportFailingWebhooks } from '../admin/webhooks/report-failures.ts';
 import { finishAttributeDeletions } from '../attributes/manage-attributes.ts';
 import { AuditLogTampered } from '../audit/chain.ts';
+import { mailRecoveries } from '../authentication/factor-recovery/mail-recoveries.ts';
 import { countFactors } from '../authentication/statements.ts';
 import { fetchDueLogos } from '../clients/fetch-logos.ts';
 import { completeMissingClientTerms } from '../clients/find-clients.ts';
@@ -15,7 +16,7 @@ import { rotateDueKeys } from '../oauth/signing-keys/signing-keys.ts';
 import { expireGrants, purgeEndedGrants } from '../oauth/statements.ts';
 import { accessTokenSeconds } from '../oauth/token/access-token.ts';
 import { now } from '../platform/clock.ts';
-import { type Db, type OneDb, type Part, StoreUnavailable, storeReason } from '../platform/db/db.ts';
+import type { Db, OneDb, Part } from '../platform/db/db.ts';
 import { workIn } from '../platform/db/parts.ts';
 import { bringAttemptsForward } from '../platform/db/planned.ts';
 import { deleteExpired, partsWith } from '../platform/db/table-rows.ts';
@@ -37,6 +38,7 @@ import {
 import { keepFactorShares } from '../statistics/factor-shares.ts';
 import { finishWebhookDeletions } from '../webhooks/manage-webhook.ts';
 import { deliveryKinds } from './deliveries.ts';
+import { failureLog, periodMs } from './job-failures.ts';
 
 /** Resolves to false if the signal ended it before all was done. */
 type Job = (deps: Deps, signal?: AbortSignal) => Promise<unknown>;
@@ -185,6 +187,7 @@ const longJobs = {
   'fetch logos': fetchDueLogos,
   'remind reviewers': remindReviewers,
   'report failing webhooks': reportFailingWebhooks,
+  'mail recoveries': inEachPart(mailRecoveries),
   'bring attempts forward': inEachPart((deps, signal) =>
     bringAttemptsForward(deps, [retriedMails, ...deliveryKinds.map(({ queue }) => queue)], signal),
   ),
@@ -267,22 +270,8 @@ export async function runLongJobs(
   }
 }
 
-/** In an outage every job fails alike, some of them each second: each is logged once a minute, without a stack. */
-export function failureLog({ log, timekeeper }: Deps) {
-  const loggedAt = new Map<JobName, number>();
-  return (job: JobName, error: unknown) => {
-    if (!(error instanceof StoreUnavailable)) return log.error({ err: error, job }, 'job failed');
-    const at = timekeeper.monotonic();
-    const last = loggedAt.get(job);
-    if (last !== undefined && at - last < periodMs) return;
-    loggedAt.set(job, at);
-    log.error({ job, reason: storeReason(error) }, 'job failed; it will be retried');
-  };
-}
-
 export type StopJobs = () => Promise<void>;
 
-const periodMs = 60_000;
 const quickPeriodMs = 1000;
 
 /** @returns a function that stops them, and resolves when those in progress have ended. */

@@ -45,6 +45,10 @@ const actions = {
     'passkey.copy_suspected': 'users',
     'identity.linked': 'users',
     'identity.unlinked': 'users',
+    'factor_recovery.requested': 'users',
+    'factor_recovery.link_sent': 'users',
+    'factor_recovery.stopped': 'target',
+    'factor_recovery.completed': 'users',
   },
   sessions: {
     'session.started': 'users',

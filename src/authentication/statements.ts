@@ -30,7 +30,8 @@ export {
   insertActiveTotp,
   someBackupCodes,
 } from './credentials/two-factor.store.ts';
-export { endSecondSteps } from './sessions/second-steps.ts';
+export type { FactorRecovery } from './sessions/factor-recoveries.store.ts';
+export { endRecovery, endSecondSteps } from './sessions/second-steps.ts';
 export {
   activeSessionsOf,
   endSessions,

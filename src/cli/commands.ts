@@ -16,6 +16,7 @@ import { accessOperations } from '../admin/users/access-operations.ts';
 import { accountOperations } from '../admin/users/account-operations.ts';
 import { invitationOperations } from '../admin/users/invitation-operations.ts';
 import { userOperations } from '../admin/users/operations.ts';
+import { recoveryOperations } from '../admin/users/recovery-operations.ts';
 import { webhookOperations } from '../admin/webhooks/operations.ts';
 import { acrValuesFor, type SecondFactor, secondFactors } from '../clients/choices.ts';
 import { type Client, reviewedRecord } from '../clients/client.ts';
@@ -272,7 +273,10 @@ export const commandGroups: readonly (readonly [heading: string, commands: Reado
       ...invitationCommand,
     },
   ],
-  ['Sessions, grants and entitlements', { ...commandsOf(accessOperations), ...commandsOf(entitlementOperations) }],
+  [
+    'Sessions, grants and entitlements',
+    { ...commandsOf(accessOperations), ...commandsOf(recoveryOperations), ...commandsOf(entitlementOperations) },
+  ],
   ['Clients', { ...clientCommands, ...importClientsCommand, ...commandsOf(clientOperations) }],
   ['Groups', commandsOf(groupOperations)],
   ['Attributes', commandsOf(attributeOperations)],

@@ -23,6 +23,8 @@ export const examples: Readonly<Record<string, string>> = {
   'sessions end': 'sessions end ada@example.com ses_id',
   'trusted-browsers list': 'trusted-browsers list ada@example.com',
   'trusted-browsers end': 'trusted-browsers end ada@example.com trb_id',
+  'factor-recovery show': 'factor-recovery show ada@example.com',
+  'factor-recovery stop': 'factor-recovery stop ada@example.com --reason "she did not ask for it"',
   'grants list': 'grants list ada@example.com --query "field notes"',
   'entitlements list': 'entitlements list --product editor --status past_due',
   'clients create': 'clients create --name Intranet --redirect-uri https://intranet.example.com/callback --approve',

@@ -73,6 +73,8 @@ export type Config = {
   readonly adminSecondFactorFrom: number | undefined;
   /** People may sign in by a code in a mail. */
   readonly mailCodes: boolean;
+  /** For how many days who has lost every second factor waits for their removal; absent: an administrator removes them. */
+  readonly recoveryWaitDays: number | undefined;
   /** For how many days a browser can be trusted in place of the second factor; absent: not at all. */
   readonly trustedBrowserDays: number | undefined;
   /** Absent: mail is printed to the log on loopback, and not sent elsewhere. */

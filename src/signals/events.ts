@@ -78,6 +78,12 @@ const claim = (name: ChangedClaim, user?: Signal['user']): Signal => ({
   about: () => ({ claims: [name] }),
 });
 
+const factorsRemoved: readonly Signal[] = [
+  credential(({ before }) => (before.totp === true ? 'app' : undefined), 'revoke'),
+  credential(({ before }) => (Number(before.passkeys) > 0 ? 'fido2-platform' : undefined), 'revoke'),
+  allSessions,
+];
+
 /**
  * What an audited act signals. Whatever ends all sessions of a user signals that, too, so that a receiver may know this one
  * event alone.
@@ -96,11 +102,8 @@ export const signalsOfActions: { readonly [Action in EventType]?: readonly Signa
   'passkey.removed': [credential(passkey, 'delete')],
   'totp.confirmed': [credential('app', 'create')],
   'totp.disabled': [credential('app', 'delete')],
-  'user.factors_reset': [
-    credential(({ before }) => (before.totp === true ? 'app' : undefined), 'revoke'),
-    credential(({ before }) => (Number(before.passkeys) > 0 ? 'fido2-platform' : undefined), 'revoke'),
-    allSessions,
-  ],
+  'user.factors_reset': factorsRemoved,
+  'factor_recovery.completed': factorsRemoved,
   'user.disabled': [{ type: 'account-disabled' }, allSessions],
   'user.enabled': [{ type: 'account-enabled' }],
   'user.deleted': [{ type: 'account-purged' }, allSessions],

@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import type { Visitor } from '../support/chromium.ts';
+import { askForRecovery, waitForRecovery } from '../support/factor-recoveries.ts';
 import { linkIn } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
@@ -63,6 +64,7 @@ async function signInPages(
     { name: 'sign-in-wrong', path, as: 'visitor', act: wrong, isLimited: true },
     { name: 'mail-code', path, as: 'visitor', act: askForCode, isLimited: true },
     { name: 'second-factor', path: '/signin/second-factor', as: 'halfway', act: passkeyButton },
+    { name: 'recovery', path: '/signin/second-factor/recovery', as: 'halfway' },
     { name: 'second-factor-wrong', path: '/signin/second-factor', as: 'halfway', act: giveWrongCode, isLimited: true },
     { name: 'error', path: client.with({ client_id: 'unknown' }).authorizePath(), as: 'visitor', status: 400 },
     { name: 'provider-error', path: '/auth/google/callback?state=x&code=y', as: 'visitor', status: 400 },
@@ -95,6 +97,18 @@ async function submit(page: Page, button: string) {
   await Promise.all([page.waitForEvent('load'), page.locator(button).click()]);
 }
 
+/** Of a user who waits for the removal of lost second factors, and one whose wait is over. */
+async function recoveryPages(signet: SeededSignet['signet']): Promise<CataloguePage[]> {
+  const [waits, waited] = [await signet.signedInUser(), await signet.signedInUser()];
+  for (const user of [waits, waited]) await user.enableTotp();
+  const stop = await askForRecovery(signet, waits);
+  return [
+    { name: 'recovery-stop', path: `/recover/stop/${stop}`, as: 'visitor' },
+    { name: 'recovery-link', path: `/recover/${await waitForRecovery(signet, waited)}`, as: 'visitor' },
+    { name: 'admin-user-recovery', path: `/admin/users/${waits.user_id}`, as: 'ada' },
+  ];
+}
+
 /** Pages that a mail leads to. */
 async function linkPages({ signet, mailbox, ada, mary }: SeededSignet): Promise<CataloguePage[]> {
   const visitor = signet.newBrowser();
@@ -114,6 +128,7 @@ async function linkPages({ signet, mailbox, ada, mary }: SeededSignet): Promise<
       path: linkIn(await mailbox.next(mary.email, sentence('mail.verify_email.subject')), /^\/verify-email\//),
       as: 'mary',
     },
+    ...(await recoveryPages(signet)),
     { name: 'link-spent', path: `/reset/ln_${'A'.repeat(43)}`, as: 'visitor', status: 400 },
     { name: 'invitation', path: invitation, as: 'visitor' },
   ];

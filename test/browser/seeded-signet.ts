@@ -34,6 +34,7 @@ export async function startSeededSignet(t: TestContext): Promise<SeededSignet> {
     SIGNET_GOOGLE_CLIENT_SECRET: 'example',
     SIGNET_TRUSTED_BROWSER_DAYS: '30',
     SIGNET_MAIL_CODES: 'on',
+    SIGNET_RECOVERY_WAIT_DAYS: '7',
   };
   const signet = await startSignet(t, { mail: true, env });
   const { mailbox } = signet;

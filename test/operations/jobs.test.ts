@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { failureLog, keepKeysFresh, purgeNow, quickJobs, runJobs, runLongJobs } from '../../src/app/jobs.ts';
+import { failureLog } from '../../src/app/job-failures.ts';
+import { keepKeysFresh, purgeNow, quickJobs, runJobs, runLongJobs } from '../../src/app/jobs.ts';
 import { suspendClient } from '../../src/clients/review-client.ts';
 import { openCodePurge } from '../../src/oauth/cleanup.ts';
 import { now } from '../../src/platform/clock.ts';

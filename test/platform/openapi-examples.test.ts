@@ -11,6 +11,7 @@ import { newAttribute } from '../support/attributes.ts';
 import { readAnswer } from '../support/browser.ts';
 import { assertOneBucketEach } from '../support/buckets.ts';
 import { freshDatabase } from '../support/databases.ts';
+import { askForRecovery } from '../support/factor-recoveries.ts';
 import { combinedOf, foreignKeyReads, fullScansOf, watchStatements } from '../support/full-scans.ts';
 import { newGroup } from '../support/groups.ts';
 import { plain } from '../support/plain-sql.ts';
@@ -415,6 +416,14 @@ const calls: Record<string, Prepare> = {
   'delete /v1/admin/users/{user_id}/trusted-browsers/{browser_id}': async ({ signet, user: { user_id } }) => ({
     path: { user_id, browser_id: await trustSomeBrowser(signet, user_id) },
   }),
+  'get /v1/admin/users/{user_id}/factor-recovery': async (given) => {
+    await askForRecovery(given.signet, given.user);
+    return ofUser(given);
+  },
+  'delete /v1/admin/users/{user_id}/factor-recovery': async (given) => {
+    await askForRecovery(given.signet, given.user);
+    return ofUser(given);
+  },
   'get /v1/admin/users/{user_id}/sessions': ofUser,
   'delete /v1/admin/users/{user_id}/sessions/{session_id}': async (given) => {
     const { json } = await given.admin.browser.get(`/v1/admin/users/${given.user.user_id}/sessions`);

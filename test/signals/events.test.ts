@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { runJobs } from '../../src/app/jobs.ts';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import { signalActions, signalsOfActions, signalTypes } from '../../src/signals/events.ts';
+import { waitForRecovery } from '../support/factor-recoveries.ts';
 import { linkIn } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import { addPasskey } from '../support/passkeys.ts';
@@ -16,7 +17,7 @@ type Step = [actions: string | string[], act: () => Promise<unknown>, tells: Tol
 
 testSignet(
   'each act that is mapped gives its signals, and each event that is supported is sent',
-  { env: { ...env, SIGNET_RATE_LIMITS: 'off' }, mail: true },
+  { env: { ...env, SIGNET_RATE_LIMITS: 'off', SIGNET_RECOVERY_WAIT_DAYS: '7' }, mail: true },
   async ({ signet }) => {
     const client = await signalClient(signet);
     const stream = await client.create({ events_requested: undefined, delivery: { method: poll } });
@@ -141,6 +142,23 @@ testSignet(
           changed('app', 'revoke', 'admin'),
           changed('fido2-platform', 'revoke', 'admin'),
           revoked('admin'),
+        ],
+      ],
+      [
+        'factor_recovery.completed',
+        async () => {
+          await user.enableTotp();
+          await addPasskey(signet, user);
+          const link = await waitForRecovery(signet, user);
+          const { status } = await user.elsewhere().browser.post(`/recover/${link}`, { password: user.password });
+          assert.equal(status, 303);
+        },
+        [
+          changed('app', 'create'),
+          changed('fido2-platform', 'create'),
+          changed('app', 'revoke'),
+          changed('fido2-platform', 'revoke'),
+          revoked('user'),
         ],
       ],
       [

@@ -17,6 +17,7 @@ import { createWebhook, enable } from '../../src/webhooks/manage-webhook.ts';
 import { replay, replayDead } from '../../src/webhooks/replay.ts';
 import { countDeadDeliveries, findWebhook } from '../../src/webhooks/store.ts';
 import { newApi } from '../support/apis.ts';
+import { waitForRecovery } from '../support/factor-recoveries.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
@@ -344,7 +345,7 @@ const isEnded = ({ data: { ended } }: Event, { sub, client_id, sid }: Record<str
 
 test('what changes an account, or ends tokens, is delivered with the user_id, and with no address', async (t) => {
   const [mailbox, receiver] = [await openMailbox(t), await openReceiver(t)];
-  const more = { SIGNET_SMTP_URL: mailbox.url, SIGNET_RATE_LIMITS: 'off' };
+  const more = { SIGNET_SMTP_URL: mailbox.url, SIGNET_RATE_LIMITS: 'off', SIGNET_RECOVERY_WAIT_DAYS: '7' };
   const signet = await startSignet(t, { env: { ...env, ...more } });
   await createWebhook(signet.deps, caller, { url: receiver.url, event_types: eventTypes });
   const root = await signet.signedInUser({ role: 'admin' });
@@ -555,6 +556,28 @@ test('what changes an account, or ends tokens, is delivered with the user_id, an
       'factors that an administrator resets',
       ({ user }) => admin('POST', `/users/${user.user_id}/reset-factors`, { reason: 'Lost.' }),
       (of) => ({ 'user.factors_reset': everything(of) }),
+    ],
+    [
+      'a request to remove lost factors that an administrator stops',
+      async ({ user }) => {
+        await user.enableTotp();
+        await send(await user.awaitingSecondFactor(), 'POST', '/signin/second-factor/recovery');
+        await admin('DELETE', `/users/${user.user_id}/factor-recovery`, { reason: 'Not hers.' });
+      },
+      (of) => ({
+        'factor_recovery.requested': { ...ofUser(of), ended: undefined },
+        'factor_recovery.stopped': { ...ofUser(of), reason: 'Not hers.', ended: undefined },
+      }),
+    ],
+    [
+      'lost factors that are removed',
+      async ({ user }) => {
+        await user.enableTotp();
+        const link = await waitForRecovery(signet, user);
+        const answer = await user.elsewhere().browser.post(`/recover/${link}`, { password: user.password });
+        assert.equal(answer.status, 303, answer.text);
+      },
+      (of) => ({ 'factor_recovery.completed': everything(of) }),
     ],
     [
       'a user who is disabled',

@@ -77,6 +77,7 @@ const readers: { readonly [Group in SettingGroup]?: Readonly<Record<string, Read
     SIGNET_REVIEW_MAILS: ({ reviewMails }) => reviewMails,
     SIGNET_SECOND_FACTOR: ({ secondFactorFrom }) => describeDay(secondFactorFrom, 'optional', 'required'),
     SIGNET_ADMIN_SECOND_FACTOR: ({ adminSecondFactorFrom }) => describeDay(adminSecondFactorFrom, 'off', 'on'),
+    SIGNET_RECOVERY_WAIT_DAYS: ({ recoveryWaitDays }) => recoveryWaitDays,
     SIGNET_TRUSTED_BROWSER_DAYS: ({ trustedBrowserDays }) => trustedBrowserDays,
     SIGNET_MAIL_CODES: ({ mailCodes }) => mailCodes,
     SIGNET_DEVISE_PEPPER: secret,

@@ -2,7 +2,7 @@ import type { User } from '../../accounts/statements.ts';
 import { deviceName } from '../../authentication/sessions/browser.ts';
 import { methodsInWords, trustedInWords } from '../../authentication/sessions/page.ts';
 import { trustedBrowserId } from '../../authentication/sessions/trusted-browsers.ts';
-import type { ListedSession, TrustedBrowser } from '../../authentication/statements.ts';
+import type { FactorRecovery, ListedSession, TrustedBrowser } from '../../authentication/statements.ts';
 import type { ListedGrant } from '../../oauth/statements.ts';
 import { type Html, html, ipAddress, untrusted } from '../../platform/pages/html.ts';
 import { emptyList, pager, pathWith } from '../../platform/pages/lists.ts';
@@ -67,6 +67,24 @@ ${view.may('users:write') && endStep(view, id, end, view.t('admin.users.trusted.
 `;
   })}</ul>
 `;
+
+/** A request to have the second factors removed, which an administrator may know to be an attacker's. */
+export const recoveryNotice = (
+  view: View,
+  { user_id, requested_at, due_at, address, user_agent }: FactorRecovery,
+): Html => {
+  const unknown = view.t('admin.users.recovery.unknown');
+  const values = {
+    since: view.ago(requested_at),
+    address: address === null ? unknown : ipAddress(address),
+    device: deviceName(user_agent) ?? unknown,
+    from: view.day(due_at),
+  };
+  const stop = view.t('admin.users.recovery.stop');
+  return html`<div class="advice" id="factor-recovery"><p id="factor-recovery-what">${view.t('admin.users.recovery', values)}</p>
+${view.may('users:write') && endStep(view, 'factor-recovery', `/admin/users/${user_id}/factor-recovery/stop`, stop, 'admin.reason.hint')}</div>
+`;
+};
 
 type AccessList = 'sessions' | 'grants';
 

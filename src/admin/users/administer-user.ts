@@ -75,7 +75,7 @@ export async function signOutUser(
     run: {
       sessions: endSessionsOfUser(user_id, 'administrator', at),
       grants: revokeGrantsOfUser(user_id, 'administrator', at),
-      secondSteps: endSecondSteps(user_id),
+      secondSteps: endSecondSteps(user_id, at),
       given: endLinksGivenBy(user_id),
       event: auditEvent(event, at).statement,
       mails: sendsMail ? mailTo(deps, user, 'signed_out', reasonForMail(written)) : undefined,
@@ -185,7 +185,7 @@ export async function disableUser(
 const endEverything = (user_id: string, at: number): Sql[] => [
   endSessionsOfUser(user_id, 'user_disabled', at),
   ...revokeGrantsOfUser(user_id, 'user_disabled', at),
-  ...endSecondSteps(user_id),
+  ...endSecondSteps(user_id, at),
   deleteResetLinksOfUser(user_id),
   deleteLinksOfUser(user_id, 'change_email'),
   deletePendingTotp(user_id),
@@ -264,7 +264,7 @@ export async function resetFactors(
         backupCodes: deleteBackupCodes(user_id),
         passkeys: deletePasskeysOfUser(user_id),
         noted: noteSecondFactor(user_id, hasSecondFactor(user_id)),
-        secondSteps: endSecondSteps(user_id),
+        secondSteps: endSecondSteps(user_id, at),
         sessions: endSessionsOfUser(user_id, 'administrator', at),
         grants: revokeGrantsOfUser(user_id, 'administrator', at),
         given: endLinksGivenBy(user_id),

@@ -6,6 +6,7 @@ import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { readLog } from '../../audit/read-log.ts';
 import type { LogPlace } from '../../audit/statements.ts';
 import { listUnauthenticated } from '../../audit/unauthenticated.ts';
+import { recoveryRecord, recoveryUnderWay } from '../../authentication/factor-recovery/stop-recovery.ts';
 import { listSessions, sessionRecord } from '../../authentication/sessions/sessions.ts';
 import { listTrustedBrowsers, trustedBrowserRecord } from '../../authentication/sessions/trusted-browsers.ts';
 import {
@@ -112,6 +113,10 @@ const sections = (deps: Deps, user_id: string): Readonly<Record<string, Pages>> 
       user_agent: browser.user_agent,
     })),
   ),
+  factor_recovery: once(async () => {
+    const recovery = await recoveryUnderWay(deps, user_id);
+    return recovery ? [{ ...recoveryRecord(recovery), user_agent: recovery.user_agent }] : [];
+  }),
   grants: paged(async (after: string | undefined, limit) => {
     const { grants, next } = await listGrants(deps, user_id, { after, limit });
     return { rows: grants.map(grantRecord), next };

@@ -6,6 +6,7 @@ import { countUsers, requireUser } from '../../accounts/users.ts';
 import { changedAttributesIn } from '../../attributes/fields.ts';
 import type { Caller } from '../../audit/audit.ts';
 import { pendingInvitations } from '../../authentication/account-links/invitation.ts';
+import { recoveryUnderWay } from '../../authentication/factor-recovery/stop-recovery.ts';
 import type { Administrator } from '../../authentication/sessions/session.ts';
 import { listSessions } from '../../authentication/sessions/sessions.ts';
 import { listTrustedBrowsers } from '../../authentication/sessions/trusted-browsers.ts';
@@ -34,6 +35,7 @@ import { exportPage, searchOf, usersPage } from './list-page.ts';
 import { userOperations as operations } from './operations.ts';
 import { itemsShown, userPage } from './page.ts';
 import { readUsers, userOverview } from './read-user.ts';
+import { recoveryOperations } from './recovery-operations.ts';
 import { takeoverProblem } from './refuse-takeover.ts';
 
 const list = '/admin/users';
@@ -224,6 +226,12 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     ...withReason,
     ...onPage,
   });
+  pages.run(recoveryOperations.stopRecovery, {
+    path: `${one}/factor-recovery/stop`,
+    done: `${one}?done=recovery_stopped`,
+    ...withReason,
+    ...onPage,
+  });
   pages.run(accessOperations.revokeGrant, {
     path: `${one}/grants/:grant_id/end`,
     done: `${one}?done=grant_ended`,
@@ -234,22 +242,23 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
   async function redraw({ view, caller, administrator_id, user_id }: UserContext, shown: Shown) {
     const overview = await userOverview(deps, user_id);
     const { all: attributes } = await deps.attributes.read();
-    const [restriction, takeover, groups, sessions, trustedBrowsers, grants, clients, entitlements] = await Promise.all(
-      [
+    const [restriction, takeover, recovery, groups, sessions, trustedBrowsers, grants, clients, entitlements] =
+      await Promise.all([
         readAdministratorProblem(deps, caller, user_id),
         takeoverProblem(deps, caller, user_id),
+        recoveryUnderWay(deps, user_id),
         groupsOfUser(deps.db, user_id),
         listSessions(deps, user_id),
         listTrustedBrowsers(deps, user_id),
         listGrants(deps, user_id, { limit: itemsShown }),
         listOwnClients(deps, user_id),
         entitlementHistory(deps, user_id, { limit: 1 }),
-      ],
-    );
+      ]);
     const isSelf = administrator_id === user_id;
     const { all: providers } = await deps.providers.read();
     const user = {
       overview,
+      recovery,
       attributes,
       groups,
       sessions,

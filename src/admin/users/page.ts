@@ -3,7 +3,7 @@ import { standardClaimNames, type User } from '../../accounts/statements.ts';
 import type { Attribute } from '../../attributes/attribute.ts';
 import { attributeList } from '../../attributes/fields.ts';
 import type { Provider } from '../../authentication/credentials/providers.ts';
-import type { ListedSession, TrustedBrowser } from '../../authentication/statements.ts';
+import type { FactorRecovery, ListedSession, TrustedBrowser } from '../../authentication/statements.ts';
 import type { Client } from '../../clients/client.ts';
 import type { EntitlementHistory } from '../../entitlements/read-history.ts';
 import type { GroupOfUser } from '../../groups/statements.ts';
@@ -20,13 +20,15 @@ import { byAdministrators } from '../audit/filter.ts';
 import { statusBadge } from '../clients/list-page.ts';
 import { adminTab, clientPath, doneNotice, reasonField, type Shown, step } from '../components.ts';
 import { refusalWords } from '../mails/refused-page.ts';
-import { grantList, searchAccess, sessionList, trustedBrowserList } from './access-pages.ts';
+import { grantList, recoveryNotice, searchAccess, sessionList, trustedBrowserList } from './access-pages.ts';
 import { entitlementSection } from './entitlement-history.ts';
 import { userBadges } from './list-page.ts';
 import { maxCounted, type UserOverview } from './read-user.ts';
 
 export type UserView = {
   overview: UserOverview;
+  /** That the second factors be removed, under way. */
+  recovery: FactorRecovery | undefined;
   attributes: readonly Attribute[];
   groups: readonly GroupOfUser[];
   sessions: readonly ListedSession[];
@@ -47,6 +49,7 @@ export type UserView = {
 const done = [
   'session_ended',
   'trust_ended',
+  'recovery_stopped',
   'grant_ended',
   'disabled',
   'enabled',
@@ -69,7 +72,7 @@ export function userPage(view: View, of: UserView, shown: Shown): Page {
     content: html`<div class="person">${personAvatar(view, user)}
 <div><h1>${untrusted(user.name ?? user.email)}${userBadges(view, user)}</h1>
 <p class="soft">${untrustedEmail(user.email)} (${view.t(verified)})</p>${sameMailbox(view, user)}</div></div>
-${mailRefusal(view, of.overview)}${shown.problem}${doneNotice(view, shown, 'users', done)}
+${mailRefusal(view, of.overview)}${of.recovery && recoveryNotice(view, of.recovery)}${shown.problem}${doneNotice(view, shown, 'users', done)}
 ${facts(view, of)}
 ${view.may('audit:read') && logLinks(view, user)}
 ${menuOf(view, sections)}

@@ -3,7 +3,7 @@ import type { Claim, ClaimKind } from '../../platform/claims.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { compareText, mergeAll } from '../../platform/db/parts.ts';
 import { flag, id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
-import { asText, type Sql, sql } from '../../platform/db/sql.ts';
+import { asBigint, asText, type Sql, sql } from '../../platform/db/sql.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { digest, type UserId } from '../../platform/ids.ts';
 import { signsIn } from './providers.store.ts';
@@ -21,6 +21,12 @@ const Identity = row('identities', {
   last_used_at: integer,
 });
 export type Identity = RowOf<typeof Identity>;
+
+const StoredIdentity = row('identities', {
+  ...Identity.fields,
+  /** When the provider last said so. */
+  email_verified_at: nullable(integer),
+});
 
 export const listIdentities = (db: Db, user_id: UserId) =>
   db
@@ -62,9 +68,11 @@ export async function findIdentity(
 export const insertIdentity = (
   { linked_at, last_used_at, ...identity }: Omit<Identity, Times> & Partial<Pick<Identity, Times>>,
   now: number,
+  emailVerified = false,
 ): Sql => {
   const times = { linked_at: linked_at ?? now, last_used_at: last_used_at ?? linked_at ?? now };
-  return sql`insert into identities ${Identity.values({ ...identity, ...times })}`;
+  const email_verified_at = emailVerified ? now : null;
+  return sql`insert into identities ${StoredIdentity.values({ ...identity, ...times, email_verified_at })}`;
 };
 type Times = 'linked_at' | 'last_used_at';
 
@@ -85,14 +93,32 @@ export const isLinked = (user_id: UserId, issuer: string): Sql =>
 export const deleteIdentity = (user_id: UserId, issuer: string): Sql =>
   sql`delete from identities where user_id = ${user_id} and issuer = ${issuer}`;
 
-/** @param email what the upstream calls the user today, for lists; null leaves the stored one. */
+/** @param said what the upstream calls the user today, for lists; without an address the stored one stays. */
 export const touchIdentity = (
   { issuer, subject, user_id }: Pick<Identity, 'issuer' | 'subject' | 'user_id'>,
-  email: string | null,
+  said: { email: string | undefined; emailVerified: boolean },
   now: number,
-): Sql =>
-  sql`update identities set last_used_at = ${now}, email = coalesce(${asText(email)}, email)
+): Sql => {
+  const verified_at = asBigint(said.emailVerified ? now : null);
+  const address =
+    said.email === undefined ? sql`` : sql`, email = ${asText(said.email)}, email_verified_at = ${verified_at}`;
+  return sql`update identities set last_used_at = ${now}${address}
        where issuer = ${issuer} and subject = ${subject} and user_id = ${user_id}`;
+};
+
+const VerifiedAddress = row('identities', { email: text });
+
+/** The addresses that the providers of a user have verified, a few at most. */
+export const addressesVerifiedByProviders = async (db: Db, user_id: UserId): Promise<string[]> =>
+  (
+    await db.of(user_id).all(
+      VerifiedAddress,
+      sql`select email from identities
+           where user_id = ${user_id} and email is not null and email_verified_at is not null
+           order by linked_at, issuer, subject limit ${mostAddresses}`,
+    )
+  ).map(({ email }) => email);
+const mostAddresses = 20;
 
 export const deleteIdentitiesOfUser = (user_id: UserId): Sql => sql`delete from identities where user_id = ${user_id}`;
 

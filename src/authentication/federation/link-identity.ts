@@ -69,7 +69,7 @@ export async function linkIdentity(
       },
       run: {
         claim,
-        identity: mayConflict(insertIdentity(identity, at)),
+        identity: mayConflict(insertIdentity(identity, at, account.emailVerified)),
         mails: mailTo(deps, user, 'provider_linked', { provider: provider.label, email: email ?? subject }),
         event: auditEvent(event, at).statement,
       },
@@ -140,7 +140,7 @@ export async function unlinkIdentity(
     require: { anotherMethod: opens ? hasAnotherSignInMethod(deps.config, user_id) : undefined },
     run: {
       identity: mustChange(deleteIdentity(user_id, issuer)),
-      secondSteps: endSecondSteps(user_id),
+      secondSteps: endSecondSteps(user_id, now(deps)),
     },
   });
   if (!failed) return;

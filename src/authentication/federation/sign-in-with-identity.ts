@@ -65,7 +65,7 @@ async function complete(deps: SignInDeps, signIn: FederatedSignIn, user_id: stri
   const { account, context, signInRequest } = signIn;
   // Before there is a session: what a group allows must not outlast the membership by a sign-in.
   if (account.groups) await followProvider(deps, user_id, context.provider.id, account.groups);
-  const used = touchIdentity({ ...account, user_id }, account.email ?? null, now(deps));
+  const used = touchIdentity({ ...account, user_id }, account, now(deps));
   const authTime = await authTimeOf(deps, signIn, user_id);
   const proof = { user_id, methods: ['fed'], secondStep: false, authTime } as const;
   const outcome = await completeSignIn(deps, proof, signInRequest, [used]);
@@ -156,7 +156,7 @@ async function createFederatedUser(
       run: {
         claim,
         user: [...user, ...unclaimed],
-        identity: mayConflict(insertIdentity(identity, at)),
+        identity: mayConflict(insertIdentity(identity, at, account.emailVerified)),
         event: auditEvent(event, at).statement,
       },
     }),

@@ -1,3 +1,4 @@
+import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
 import type { MailDeps } from '../../platform/deps.ts';
 import type { Edited } from '../../platform/edited.ts';
@@ -85,7 +86,7 @@ export async function removePasskey(
     mail: 'passkey_removed',
     values: { passkey: passkey.name },
     require: { anotherMethod: hasAnotherSignInMethod(deps.config, user_id) },
-    run: { passkey: mustChange(deletePasskey(passkey)), secondSteps: endSecondSteps(user_id) },
+    run: { passkey: mustChange(deletePasskey(passkey)), secondSteps: endSecondSteps(user_id, now(deps)) },
   });
   if (!failed) return;
   await requireOwnPasskey(deps, user_id, id);

@@ -114,7 +114,7 @@ export async function registerPasskey(
     run: {
       challenge: mayConflict(useOnce(challenge)),
       passkey: mustChange(mayConflict(insertPasskey(passkey, maxPasskeys))),
-      secondSteps: endSecondSteps(user_id),
+      secondSteps: endSecondSteps(user_id, at),
     },
   });
   if (!failed) return passkey;

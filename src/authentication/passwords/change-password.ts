@@ -121,7 +121,7 @@ export function endPasswordAccess(
       ? endSessionsOfUser(user_id, 'password_change', at)
       : endOtherSessions(user_id, keep, 'password_change', at),
     ...deps.grants.revokeOfUser(user_id, 'password_change', at),
-    ...endSecondSteps(user_id),
+    ...endSecondSteps(user_id, at, { reason: 'password_changed' }),
     deleteResetLinksOfUser(user_id),
     deleteLinksOfUser(user_id, 'change_email'),
     ...endLinksGivenBy(user_id),

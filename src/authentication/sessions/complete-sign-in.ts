@@ -16,6 +16,7 @@ import { acrOf, type Method } from './authentication.ts';
 import { deviceName } from './browser.ts';
 import { insertPendingSignIn } from './pending-sign-ins.store.ts';
 import type { Outcome, SignInRequest } from './return-target.ts';
+import { endRecovery } from './second-steps.ts';
 import { sessionIdleSeconds, sessionSeconds } from './session.ts';
 import { signOutStatements } from './sessions.ts';
 import { countSignIn } from './sign-in-count.ts';
@@ -130,6 +131,8 @@ async function startSession(
         session: mustChange(continues ? renewSession(session, at) : insertSession(session, at)),
         surplus: continues ? undefined : endSurplusSessions(user_id, session_id, at),
         also,
+        // What was said to be lost was there after all. A browser that is trusted is not what was lost.
+        recovery: secondStep ? endRecovery(user_id, caller, 'signed_in', at) : undefined,
         device: device.statements,
         begun: begun?.run,
         event: auditEvent({ action: 'session.started', ...caller, target: session_id, after }, at).statement,

@@ -153,7 +153,7 @@ export async function endOwnOtherSessions(deps: StoreDeps & Pick<Deps, 'grants'>
     lock: lockUser(user_id),
     run: {
       ...endOthersStatements(deps, owner, { reason: 'sign_out', onlyIf }, at),
-      secondSteps: endSecondSteps(user_id, owner.session.trusted_by),
+      secondSteps: endSecondSteps(user_id, at, { trust: owner.session.trusted_by }),
       pendingTotp: deletePendingTotp(user_id),
     },
   });

@@ -97,7 +97,7 @@ export async function changeFactors(deps: MailDeps, owner: Owner, change: Factor
     action,
     mail,
     require: { state },
-    run: { factors, secondSteps: endSecondSteps(user_id) },
+    run: { factors, secondSteps: endSecondSteps(user_id, now(deps)) },
   });
   if (failed) throw await invalidFactorState(deps, owner.session);
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { findUser } from '../../accounts/statements.ts';
+import { isPrivileged } from '../../accounts/roles.ts';
+import { findUser, type User } from '../../accounts/statements.ts';
 import { now } from '../../platform/clock.ts';
 import { clearCookie, cookie, cookieNames } from '../../platform/http/cookies.ts';
 import { readForm } from '../../platform/http/parameters.ts';
@@ -15,7 +16,7 @@ import type { Deps } from '../deps.ts';
 import { passkeyForm, passkeyScripts } from '../passkeys/page.ts';
 import { pendingRequestOf } from '../sessions/browser.ts';
 import { cancelForm } from '../sessions/page.ts';
-import { findPendingSignIn } from '../sessions/pending-sign-ins.store.ts';
+import { findPendingSignIn, type PendingSignIn } from '../sessions/pending-sign-ins.store.ts';
 import {
   appOf,
   continuesTo,
@@ -86,6 +87,7 @@ export async function readPendingSignIn(deps: Deps, request: FastifyRequest) {
   const returnTarget = { request_id: waiting?.request_id, next: next ?? undefined };
   return {
     token,
+    attempt,
     returnTarget,
     view: viewOf(deps, request, waiting?.parameters.ui_locales, user?.locale),
     form: {
@@ -94,6 +96,7 @@ export async function readPendingSignIn(deps: Deps, request: FastifyRequest) {
       ...(await appOf(deps, waiting)),
       endsAt: await endOf(deps, waiting, localPath(next, deps.config.baseUrl)),
       offersPasskey: passkeys.length > 0 && !methods.includes('hwk'),
+      recoveryDays: offersRecovery(deps, attempt, user) ? deps.config.recoveryWaitDays : undefined,
       trustDays: deps.config.trustedBrowserDays,
     },
   };
@@ -108,6 +111,8 @@ type SecondFactorForm = ReturnTarget &
     endsAt?: string;
     /** The user has a passkey, and it was not the first factor. */
     offersPasskey: boolean;
+    /** For how many days one waits for the removal of the second factors, where it can be asked for. */
+    recoveryDays: number | undefined;
     /** For how many days the browser can be trusted, where the operator allows it, and whether that was chosen. */
     trustDays: number | undefined;
     trusts?: boolean;
@@ -149,7 +154,7 @@ ${
 <p><a id="second-factor-other" href="${form.backup ? path : `${path}?backup=1`}">${view.t(
     form.backup ? 'second_factor.use_app' : 'second_factor.use_backup',
   )}</a></p>
-${lostBoth(view)}
+${lostBoth(view, form.recoveryDays)}
 <p><a href="/signin${returnTargetQuery({ ...form, stay: true })}">${view.t('second_factor.start_over')}</a></p>
 ${cancelForm(view, form)}`,
 });
@@ -160,11 +165,24 @@ const trustField = (view: View, days: number, isChecked = false): Html =>
 <p class="hint" id="trust-hint">${view.t('second_factor.trust.hint')}</p>
 `;
 
-/** No mail and no provider leads past a second factor, so all that is left is a person who looks. */
-const lostBoth = (view: View): Html => html`<details id="lost-both">
+/** From the page of the second step, where a user has lost all that it asks for. */
+export const recoveryRequestPath = `${path}/recovery`;
+
+/** Those whom it may be refused for another reason learn that on its page. */
+const offersRecovery = (
+  { mail }: Pick<Deps, 'mail'>,
+  { methods }: Pick<PendingSignIn, 'methods'>,
+  user: Pick<User, 'role'> | undefined,
+): boolean => mail.works && methods.includes('pwd') && user !== undefined && !isPrivileged(user.role);
+
+/**
+ * No mail and no provider leads past a second factor at once, so what is left is a person who looks, or, where the operator
+ * allows it, a long wait.
+ */
+const lostBoth = (view: View, recoveryDays: number | undefined): Html => html`<details id="lost-both">
 <summary>${view.t('second_factor.lost')}</summary>
 <p>${view.t('second_factor.lost.what')}</p>
-${ownWords(view, 'lost_factors')}
+${recoveryDays !== undefined && html`<p><a id="lost-recovery" href="${recoveryRequestPath}">${view.t('second_factor.lost.recovery', { days: recoveryDays })}</a></p>\n`}${ownWords(view, 'lost_factors')}
 </details>`;
 
 /** After the last wrong code. @param max codes of one sign-in. */
@@ -174,6 +192,6 @@ const signInEndedPage = (view: View, form: SecondFactorForm, max: number): Page 
   content: html`<h1>${view.t('second_factor.over.title')}</h1>
 ${alert(view.t('second_factor.over', { max }))}
 <p class="actions"><a class="button" href="/signin${returnTargetQuery({ ...form, stay: true })}">${view.t('second_factor.over.again')}</a></p>
-${lostBoth(view)}
+${lostBoth(view, undefined)}
 ${cancelForm(view, form)}`,
 });

@@ -91,6 +91,13 @@ export const tables = {
   declined_review_mails: { key: 'user_id', place: 'user', user: 'few', restore: 'keep' },
   entitlement_versions: { key: 'user_id, product, version', place: 'user', user: 'many', restore: 'keep' },
   entitlements: { key: 'user_id, product', place: 'user', user: 'many', restore: 'keep' },
+  factor_recoveries: {
+    key: 'user_id',
+    place: 'user',
+    user: 'few',
+    expires: { at: 'expires_at', job: 'purge recoveries' },
+    restore: 'delete',
+  },
   failure_counters: {
     key: 'counter_key',
     place: 'each',

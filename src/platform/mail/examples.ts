@@ -7,6 +7,8 @@ import { composeMail, type LetterName } from './letters.ts';
 /** Where a letter's `{url}` leads, if it has one: a path with nothing behind it. */
 const paths: Partial<Readonly<Record<LetterName, string>>> = {
   change_email: '/verify-email/ln_example',
+  factor_recovery: '/recover/stop/ln_example',
+  factor_recovery_link: '/recover/ln_example',
   invitation: '/signup/ln_example',
   reset: '/reset/ln_example',
   reviews_waiting: '/admin/clients',
@@ -67,11 +69,14 @@ export function exampleMail(
     remaining: 7,
     role: 'reviewer',
     signin_url: `${baseUrl}/signin`,
+    stop_url: `${baseUrl}/recover/stop/ln_example`,
     since: `${day} 09:30 UTC`,
     ...(name === 'reviews_waiting' && { unsubscribe_url: `${baseUrl}/admin/review-mails/example` }),
     url: baseUrl + (paths[name] ?? '/developer/clients/cl_example'),
+    until: `${day} 09:30 UTC`,
     waiting: waiting.join('\n\n'),
     webhook: 'Billing',
+    when: `${day} 09:30 UTC`,
   };
   const ada = { email: 'ada@example.com', name: 'Ada Lovelace', locale };
   return composeMail({ config: { ...config, languages: [locale] }, clock }, ada, name, values, scheme);
