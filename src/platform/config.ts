@@ -116,6 +116,8 @@ export type Brand = {
     readonly logo: Buffer | undefined;
     /** A last line of the service's own. */
     words(locale: Locale): string | undefined;
+    /** Of its terms, its privacy policy and its help, what they are called and where they are. */
+    readonly links: readonly (readonly [name: 'layout.terms' | 'layout.privacy' | 'layout.help', url: string])[];
   };
   /** What the settings say, once administrators have said something else. */
   readonly inSettings?: { readonly name: string; readonly accent: string; readonly support: string | undefined };

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brotliCompressSync } from 'node:zlib';
 import { contrast } from '../../src/platform/pages/colours.ts';
-import { sentence } from '../support/messages.ts';
+import { linkIn } from '../support/mailbox.ts';
+import { message, sentence } from '../support/messages.ts';
 import { pngOf } from '../support/pictures.ts';
 import { plain } from '../support/plain-sql.ts';
 import { assertRefused } from '../support/relying-party.ts';
@@ -186,9 +187,38 @@ testSignet('the brand is changed by API, and people see it at once', { mail: tru
     await signet.newBrowser().post('/signup', { email: 'new@example.com' });
     const { text, html = '' } = await signet.mailbox.next('new@example.com');
     assert.match(text, /\nAcme, 1 High Street\n?$/);
+    const links: [string, string][] = [
+      ['layout.help', 'https://acme.example/help'],
+      ['layout.terms', 'https://acme.example/terms'],
+      ['layout.privacy', 'https://acme.example/privacy'],
+    ];
+    for (const [label, url] of links) {
+      assert.ok(text.includes(`\n${message(label as 'layout.help')}: ${url}\n`), text);
+      assert.ok(html.includes(`href="${url}"`), url);
+    }
     assert.match(html, /#ffd400/);
     assert.match(html, /cid:logo/);
   });
+});
+
+testSignet('the log has what one has agreed to with an account', { mail: true }, async ({ signet }) => {
+  const admin = await signet.signedInUser({ role: 'admin' });
+  const signUp = async (email: string) => {
+    signet.clock.advance(1);
+    const browser = signet.newBrowser();
+    await browser.post('/signup', { email });
+    const link = linkIn(await signet.mailbox.next(email), /^\/signup\//);
+    const { status, text } = await browser.post(link, { name: 'Ada', password: 'ordinary words in a row' });
+    assert.equal(status, 303, text);
+    const [event] = await signet.auditLog({ action: 'user.created' });
+    return (JSON.parse(event?.after_state ?? '{}') as Json).agreed_to;
+  };
+  assert.equal(await signUp('none@example.com'), undefined, 'to nothing, where there is nothing');
+  const terms = { terms_url: 'https://acme.example/terms', terms_since: '2027-03-01' };
+  await admin.browser.patch(path, { ...terms, help_url: 'https://acme.example/help' });
+  assert.deepEqual(await signUp('terms@example.com'), terms);
+  await admin.browser.patch(path, { terms_url: null, privacy_url: 'https://acme.example/privacy' });
+  assert.deepEqual(await signUp('privacy@example.com'), { privacy_url: 'https://acme.example/privacy' });
 });
 
 testSignet('the brand has versions, which the log has too', async ({ signet, t }) => {

@@ -18,6 +18,7 @@ import { useOnce } from '../../platform/db/used-once.ts';
 import { emailProblem } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, RequestError, takenField } from '../../platform/errors.ts';
 import { newUserId, type UserId } from '../../platform/ids.ts';
+import type { Agreement } from '../../platform/pages/brand.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 import { unidentified } from '../credentials/hash-queue.ts';
 import { minCharacters, newPasswordProblems } from '../credentials/password-policy.ts';
@@ -36,6 +37,8 @@ type NewAccount = {
   preferredUsername?: string;
   /** What its person has said of the operator's own attributes, by name; left out if another user or the command line creates the account. */
   ownAttributes?: Readonly<Record<string, unknown>>;
+  /** What the form said that its person agrees to; left out if another user or the command line creates the account. */
+  agreedTo?: Agreement | undefined;
   /** Who has given the role; left out for the role of a link that an operator has made. */
   roleGrantedBy?: Actor;
 };
@@ -88,7 +91,8 @@ export async function createUser(
   const password_hash = await deps.passwords.hash(account.password, asker);
   const { role, preferredUsername: handle, roleGrantedBy } = account;
   const fields = [...(handle === undefined ? [] : ['preferred_username']), ...(signedUp?.changed?.fields ?? [])];
-  const after = { role, ...(fields.length > 0 && { fields }) };
+  const { agreedTo: agreed_to } = account;
+  const after = { role, ...(fields.length > 0 && { fields }), ...(agreed_to && { agreed_to }) };
   const event = { action: 'user.created', ...caller, target: user_id, after } as const;
   const user = {
     ...account,

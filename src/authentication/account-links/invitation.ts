@@ -38,6 +38,7 @@ import {
 } from '../../platform/errors.ts';
 import type { Locale } from '../../platform/i18n/translate.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
+import type { Agreement } from '../../platform/pages/brand.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 import type { Deps } from '../deps.ts';
 import { resetPasswordLimits } from '../passwords/password-limits.ts';
@@ -206,6 +207,7 @@ type Acceptance = {
   locale: Locale;
   /** By name. */
   ownAttributes: Readonly<Record<string, unknown>>;
+  agreedTo?: Agreement | undefined;
   address: string;
   expectsRole?: boolean;
 };

@@ -4,6 +4,7 @@ import { attributesIn } from '../../attributes/fields.ts';
 import { attributesOfSignUp } from '../../attributes/values.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import { type Parameters, readForm } from '../../platform/http/parameters.ts';
+import { agreementOf } from '../../platform/pages/brand.ts';
 import { expectCookie, isOfBlockedCookies, requireCookie } from '../../platform/pages/cookie-check.ts';
 import type { Html } from '../../platform/pages/html.ts';
 import { type Page, sendPage } from '../../platform/pages/page.ts';
@@ -161,7 +162,9 @@ async function openSignUp(deps: Deps, request: FastifyRequest, token: string): P
     },
     accept({ name = '', password = '', ...form }) {
       const ownAttributes = attributesIn(attributes, form);
-      return acceptSignUp(deps, token, { name, password, locale: view.locale, ownAttributes, address: request.ip });
+      const agreedTo = agreementOf(view.branding);
+      const account = { name, password, locale: view.locale, ownAttributes, agreedTo };
+      return acceptSignUp(deps, token, { ...account, address: request.ip });
     },
   };
 }
@@ -184,6 +187,7 @@ async function openInvitation(deps: Deps, request: FastifyRequest, token: string
       acceptInvitation(deps, token, {
         ...{ name, password, locale: view.locale, address: request.ip },
         ownAttributes: attributesIn(attributes, form),
+        agreedTo: agreementOf(view.branding),
         expectsRole: role === 'admin',
       }),
   };

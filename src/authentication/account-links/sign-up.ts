@@ -10,6 +10,7 @@ import { fieldProblem, invalidFields } from '../../platform/errors.ts';
 import type { Locale } from '../../platform/i18n/translate.ts';
 import { addressKey } from '../../platform/ip-address.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
+import type { Agreement } from '../../platform/pages/brand.ts';
 import type { Deps } from '../deps.ts';
 import { resetPasswordLimits } from '../passwords/password-limits.ts';
 import { createUser } from './create-user.ts';
@@ -72,6 +73,7 @@ type Accepted = {
   locale: Locale;
   /** By name. */
   ownAttributes: Readonly<Record<string, unknown>>;
+  agreedTo: Agreement | undefined;
   address: string;
 };
 

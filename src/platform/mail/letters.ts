@@ -179,6 +179,7 @@ export function composeMail(
   const footer = [
     ...(reader.footer === undefined ? [] : [pieces(reader.footer)]),
     ...(support !== undefined && reader.isOfferedSupport ? [pieces('mail.support')] : []),
+    ...(reader.isOfferedSupport ? linksOfService(config, translate) : []),
     ...(words === undefined ? [] : [[words]]),
   ];
   const subject = subjectOf((of) => translate(`mail.${name}.subject`, of), shared);
@@ -210,6 +211,16 @@ export function composeMail(
     ...(expires_at && { expires_at }),
     ...(unsubscribe_url !== undefined && { unsubscribe_url }),
   };
+}
+
+/** Terms, privacy and help, a line each. They are written out, as every link of a mail is. */
+function linksOfService({ brand }: Pick<Config, 'brand'>, translate: (key: MessageKey) => string): Piece[][] {
+  const links = brand.inMails?.links ?? [];
+  const pieces = links.flatMap(([name, url], at): Piece[] => [
+    `${at > 0 ? '\n' : ''}${translate(name)}: `,
+    new Named('service_url', url),
+  ]);
+  return pieces.length > 0 ? [pieces] : [];
 }
 
 const named = (values: Values): Record<string, Named | number> =>

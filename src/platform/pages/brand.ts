@@ -113,6 +113,22 @@ export function inEffect({ brand, support }: Pick<Config, 'brand' | 'support'>, 
   };
 }
 
+/** What one agrees to with an account: pages, and since when the terms are what they are. */
+export type Agreement = Readonly<Partial<Record<'terms_url' | 'terms_since' | 'privacy_url', string>>>;
+
+/** @returns undefined if an account is created without agreeing to anything. */
+export function agreementOf({
+  terms_url,
+  terms_since,
+  privacy_url,
+}: Pick<BrandSettings, 'terms_url' | 'terms_since' | 'privacy_url'>): Agreement | undefined {
+  if (terms_url === null && privacy_url === null) return undefined;
+  return {
+    ...(terms_url !== null && { terms_url, ...(terms_since !== null && { terms_since }) }),
+    ...(privacy_url !== null && { privacy_url }),
+  };
+}
+
 /** What a service says at a place: in the reader's language, else in English, else in the first language that it says it in. */
 export function wordsAt(
   { words }: Pick<BrandSettings, 'words'>,

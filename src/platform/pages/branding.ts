@@ -147,6 +147,7 @@ export async function openBranding(
           dark: { ...buttonOf(brand, 'dark'), link: linkOn(brand, 'dark').accent },
           logo: logo.type === 'image/png' ? (fixed.get(logo.path) ?? assets.get(logo.path))?.content : undefined,
           words: (locale) => wordsAt(brand, 'mail_footer', locale)?.text,
+          links: linksIn(brand),
         },
         inSettings: { name: config.brand.name, accent: config.brand.accent, support: config.support },
       },
@@ -227,6 +228,13 @@ function initialOf(name: string, background: string, ink: string): Asset {
   const markup = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="${background}"/><text x="16" y="22.5" font-family="system-ui,sans-serif" font-size="19" font-weight="600" text-anchor="middle" fill="${ink}">${letter}</text></svg>`;
   return asset('icon.svg', Buffer.from(markup));
 }
+
+const linksIn = ({ terms_url, privacy_url, help_url }: Pick<Look, 'terms_url' | 'privacy_url' | 'help_url'>) =>
+  [
+    ['layout.help', help_url] as const,
+    ['layout.terms', terms_url] as const,
+    ['layout.privacy', privacy_url] as const,
+  ].flatMap(([name, url]) => (url === null ? [] : [[name, url] as const]));
 
 const withoutAreas = (css: string): string => css.replaceAll(/\/\* Areas only \*\/.*?\/\* All pages \*\//gs, '');
 
