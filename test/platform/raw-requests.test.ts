@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { METHODS } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
+import type { OneDb } from '../../src/platform/db/db.ts';
 import { type Route, routesOf } from '../support/routes.ts';
 import { type Random, seededRandom } from '../support/seeded-random.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
+import { until } from '../support/until.ts';
 
 /** FUZZ_REQUESTS=100000 for the long form; docs/security.md says how. */
 const requests = Number(process.env.FUZZ_REQUESTS ?? 2000);
@@ -296,3 +299,47 @@ test('HT-01: no request, however odd, is answered with a failure of ours or ends
     [],
   );
 });
+
+testSignet(
+  'a request whose sender has gone meanwhile is carried out, and counted with its address',
+  async ({ signet }) => {
+    const { browser } = await signet.signedInUser();
+    const { db, config } = signet.deps;
+    const accepted = once(signet.app.server, 'connection') as Promise<[Socket]>;
+    const gate = Promise.withResolvers<void>();
+    const reached = Promise.withResolvers<void>();
+    let isCounted = false;
+    const real = db.parts.map(({ query, commit }) => ({ query, commit }));
+    for (const part of db.parts) {
+      const { query, commit } = part;
+      const watched: Pick<OneDb, 'query' | 'commit'> = {
+        async query(statement) {
+          reached.resolve();
+          await gate.promise;
+          return query(statement);
+        },
+        async commit(steps) {
+          const committed = await commit(steps);
+          isCounted ||= steps.some(({ sql }) => sql.includes('failure_counters'));
+          return committed;
+        },
+      };
+      Object.assign(part, watched);
+    }
+    const socket = connect(config.port, '127.0.0.1');
+    const cookies = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    socket.write(
+      `POST /signin/confirm/passkey/options HTTP/1.1\r\nhost: localhost:${config.port}\r\norigin: ${signet.url}\r\ncookie: ${cookies}\r\ncontent-length: 0\r\n\r\n`,
+    );
+    const [connection] = await accepted;
+    await reached.promise;
+    const ended = once(connection, 'close');
+    socket.destroy();
+    await ended;
+    gate.resolve();
+    const failures = () => signet.logLines.filter((line) => line.includes('"code":"server_error"'));
+    await until('it is counted, or has failed', () => isCounted || failures().length > 0);
+    assert.deepEqual(failures(), []);
+    for (const [place, part] of db.parts.entries()) Object.assign(part, real[place]);
+  },
+);

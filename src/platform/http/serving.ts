@@ -52,7 +52,11 @@ export function openServing({ config, db, log }: Pick<Deps, 'config' | 'db' | 'l
   shareStore(db);
 
   function serve(request: IncomingMessage, response: ServerResponse): void {
-    if (request.socket.destroyed) return;
+    // Node keeps the address that was read once: `request.ip` is counted, logged and stored, maybe after the connection has ended.
+    if (request.socket.destroyed || request.socket.remoteAddress === undefined) {
+      request.socket.destroy();
+      return;
+    }
     const unanswered = connections.get(request.socket) ?? [];
     while (unanswered[0]?.writableFinished) unanswered.shift();
     if (unanswered.push(response) > maxUnanswered) {
