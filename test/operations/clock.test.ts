@@ -7,6 +7,7 @@ import { now } from '../../src/platform/clock.ts';
 import { storeHeartbeat } from '../../src/platform/processes.store.ts';
 import { openProcesses } from '../../src/platform/processes.ts';
 import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
+import { newUserIn } from '../support/buckets.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { openMailbox, type ReceivedMail } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
@@ -159,14 +160,15 @@ for (const [first, second] of [
     async (t, engine) => {
       const { signet, set } = await settable(t, engine, { SIGNET_WEBHOOK_INTERNAL: '127.0.0.0/8' });
       const { deps } = signet;
-      const { browser } = await signet.signedInUser({ role: 'admin' });
+      const { browser, user_id } = await signet.signedInUser({ role: 'admin' });
+      const part = deps.db.of(user_id);
       await deps.auditLog.seal();
       const receiver = await openReceiver(t);
       await createWebhook(deps, { actor: 'cli' }, { url: receiver.url, event_types: ['user.created'] });
       const start = now(deps);
       const created: { user_id: string; at: number }[] = [];
       const create = async (isSealed: boolean) => {
-        created.push({ user_id: (await signet.newUser()).user_id, at: now(deps) });
+        created.push({ user_id: (await newUserIn(signet, part)).user_id, at: now(deps) });
         if (isSealed) await runJobs(deps, quickJobs);
       };
       for (const clock of [first, second, 0]) {
@@ -177,10 +179,9 @@ for (const [first, second] of [
       set(minute);
       await create(true);
 
-      const [report] = await deps.auditLog.verify();
-      const { broken, unsealed, set_back } = report!;
-      assert.deepEqual([broken, unsealed], [undefined, 0]);
-      assert.ok(set_back.times > 0);
+      const reports = await deps.auditLog.verify();
+      for (const { broken, unsealed } of reports) assert.deepEqual([broken, unsealed], [undefined, 0]);
+      const { set_back } = reports.find((one) => one.set_back.times > 0)!;
       const page = await browser.post('/admin/audit/verify');
       const { times, last_seq: seq } = set_back;
       assert.match(page.text, sentence('admin.audit.set_back', { times, seq: seq ?? 0 }));

@@ -75,7 +75,7 @@ test('mails that follow each other share a connection, and one that the server h
   const signet = await startSignet(t, { mail: true });
   const { mailbox } = signet;
   const mailTo = async (to: string) => {
-    await plain(signet.deps.db).batch(signet.deps.mail.enqueue({ to, subject: 'Hello', text: 'World' }));
+    await plain(signet.deps.db.shared).batch(signet.deps.mail.enqueue({ to, subject: 'Hello', text: 'World' }));
     await signet.deps.mail.deliver();
     assert.equal(mailbox.mails.at(-1)?.to, to);
   };
@@ -348,7 +348,9 @@ test('a mail that a slow server keeps waiting is not sent by another node', asyn
   const env = { SIGNET_SMTP_URL: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}` };
   const signet = await startSignet(t, { env });
   const beside = await startSignet(t, { env, beside: signet });
-  await plain(signet.deps.db).batch(signet.deps.mail.enqueue({ to: 'a@example.com', subject: 'Hello', text: 'World' }));
+  await plain(signet.deps.db.shared).batch(
+    signet.deps.mail.enqueue({ to: 'a@example.com', subject: 'Hello', text: 'World' }),
+  );
   const slow = signet.deps.mail.deliver();
   await until('the mail server is asked', () => connections.length > 0);
   assert.equal(connections.length, 1);
