@@ -1,5 +1,6 @@
 import { auditEvent } from '../../audit/audit.ts';
 import type { AuthorizationRequests } from '../../authentication/deps.ts';
+import { waitingRequestSeconds } from '../../authentication/sessions/browser.ts';
 import { requiresSecondFactor } from '../../authentication/sessions/second-factor-policy.ts';
 import type { Session } from '../../authentication/statements.ts';
 import type { Client } from '../../clients/client.ts';
@@ -9,10 +10,11 @@ import { matchesRegistered } from '../../clients/redirect-uri.ts';
 import { hasScope } from '../../clients/scopes.ts';
 import { isAmong } from '../../groups/statements.ts';
 import { now } from '../../platform/clock.ts';
-import { mustChange, returning } from '../../platform/db/change.ts';
+import { mayConflict, mustChange, returning } from '../../platform/db/change.ts';
 import { inOrder } from '../../platform/db/db.ts';
 import { underNewKey } from '../../platform/db/parts.ts';
 import { asText } from '../../platform/db/sql.ts';
+import { useOnce } from '../../platform/db/used-once.ts';
 import type { Deps, LimitDeps } from '../../platform/deps.ts';
 import { bucketOf, digest, newId, newIdOfAt, newSecretIn, type RequestId, type UserId } from '../../platform/ids.ts';
 import { addressLimit } from '../../platform/limits/failure-limits.ts';
@@ -271,12 +273,20 @@ export async function giveConsent(deps: AuthorizeDeps, session: Session, pending
   const event = auditEvent({ action: 'consent.given', actor: `user:${user_id}`, target: client_id, after }, at);
   const limit = appLimit(deps, 'allowed');
   if (pending.consented_user_id !== user_id) {
+    const [ofUser, ofRequest] = [deps.db.of(user_id), deps.db.of(pending.request_id)];
+    // In two parts, each of several answers at once would be an event before the first of them has marked the request.
+    const answer = {
+      token_hash: digest(`consent ${pending.request_id} ${user_id}`),
+      expires_at: at + waitingRequestSeconds,
+    };
+    const once = ofUser === ofRequest ? undefined : mayConflict(useOnce(answer));
     const given = await inOrder(
-      { in: deps.db.of(user_id), run: { limit: limit.taken(user_id), consent, event: event.statement } },
-      { in: deps.db.of(pending.request_id), run: { request: mustChange(consented) } },
+      { in: ofUser, run: { once, limit: limit.taken(user_id), consent, event: event.statement } },
+      { in: ofRequest, run: { request: mustChange(consented) } },
     );
     if (given.ok) return;
     if (given.failed === 'limit') throw await limit.refusal(user_id);
+    if (given.failed === 'once') await ofRequest.run(consented); // the first may have been cut off before that
   }
   await deps.db.of(user_id).run(consent); // the same answer again is no other event
 }
