@@ -14,6 +14,7 @@ const pages: readonly (readonly [prefix: string, path: string, needs: Administra
   ['cl_', '/admin/clients', 'clients:read'],
   ['svc_', '/admin/service-credentials', 'service-credentials:read'],
   ['wh_', '/admin/webhooks', 'webhooks:read'],
+  ['sst_', '/admin/signals', 'webhooks:read'],
   ['api_', '/admin/apis', 'apis:read'],
   ['grp_', '/admin/groups', 'groups:read'],
   ['atr_', '/admin/attributes', 'attributes:read'],

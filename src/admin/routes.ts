@@ -40,6 +40,8 @@ import { serviceCredentialOperations } from './service-credentials/operations.ts
 import { serviceCredentialPageRoutes } from './service-credentials/page-routes.ts';
 import { settingOperations } from './settings/operations.ts';
 import { settingPageRoutes } from './settings/page-routes.ts';
+import { signalOperations } from './signals/operations.ts';
+import { signalPageRoutes } from './signals/page-routes.ts';
 import { accessOperations } from './users/access-operations.ts';
 import { accountOperations } from './users/account-operations.ts';
 import { importBodyKb, importOperation } from './users/import-operation.ts';
@@ -95,6 +97,7 @@ export async function adminApiRoutes(app: FastifyInstance, deps: Deps) {
     ...Object.values(apiOperations),
     ...Object.values(serviceCredentialOperations),
     ...Object.values(webhookOperations),
+    ...Object.values(signalOperations),
     ...Object.values(providerOperations),
     ...Object.values(auditOperations),
     ...Object.values(settingOperations),
@@ -125,6 +128,7 @@ export async function adminPageRoutes(app: FastifyInstance, deps: Deps) {
   await apiPageRoutes(app, deps);
   await serviceCredentialPageRoutes(app, deps);
   await webhookPageRoutes(app, deps);
+  await signalPageRoutes(app, deps);
   await providerPageRoutes(app, deps);
   await keyPageRoutes(app, deps);
   await auditPageRoutes(app, deps);

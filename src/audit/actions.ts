@@ -128,6 +128,7 @@ const actions = {
     'signal_stream.enabled': 'administrators',
     'signal_stream.paused': 'administrators',
     'signal_stream.disabled': 'administrators',
+    'signal_stream.replayed': 'administrators',
     'signal_stream.deleted': 'administrators',
   },
   providers: {

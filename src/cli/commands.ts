@@ -12,6 +12,7 @@ import { providerOperations } from '../admin/providers/operations.ts';
 import { serviceCredentialOperations } from '../admin/service-credentials/operations.ts';
 import { settingOperations } from '../admin/settings/operations.ts';
 import { testMail } from '../admin/settings/test-mail.ts';
+import { signalOperations } from '../admin/signals/operations.ts';
 import { accessOperations } from '../admin/users/access-operations.ts';
 import { accountOperations } from '../admin/users/account-operations.ts';
 import { invitationOperations } from '../admin/users/invitation-operations.ts';
@@ -72,6 +73,7 @@ const serverCommands = {
 
 const webhookCommands = {
   ...commandsOf(webhookOperations),
+  ...commandsOf(signalOperations),
   'webhooks replay': command({
     summary: 'Resend a delivery. With --all, resends every failed delivery of the webhook.',
     operands: { webhook_id: { value: 'webhook_id' }, delivery_id: { value: 'delivery_id', optional: true } },

@@ -50,6 +50,7 @@ export const examples: Readonly<Record<string, string>> = {
   'service-credentials restrict':
     'service-credentials restrict svc_id --permission users:read --address 203.0.113.0/24 --expires-in-days 90',
   'service-credentials rotate': 'service-credentials rotate svc_id --overlap 3600',
+  'signals deliveries': 'signals deliveries sst_id --state dead',
   'webhooks create':
     'webhooks create --name CRM --url https://crm.example.com/hooks --event "user.created user.deleted"',
   'webhooks deliveries': 'webhooks deliveries wh_id --state dead',

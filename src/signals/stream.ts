@@ -27,10 +27,7 @@ const received = {
   delivery: Type.Optional(
     Type.Object(
       {
-        method: Type.String({
-          description: `\`${methodUrns.push}\` (push) or \`${methodUrns.poll}\` (poll).`,
-          maxLength: 100,
-        }),
+        method: Type.Enum(Object.values(methodUrns), { description: 'RFC 8935 (push) or RFC 8936 (poll).' }),
         endpoint_url: Type.Optional(Type.String({ maxLength: 2000, description: 'Of push: where tokens are posted.' })),
         authorization_header: Type.Optional(
           Type.String({
@@ -60,7 +57,7 @@ export const StreamRecord = Type.Object(
     events_delivered: Type.Array(Type.String(), { description: 'What is requested and supported.' }),
     delivery: Type.Object(
       {
-        method: Type.String({ description: 'Of RFC 8935 or RFC 8936.' }),
+        method: Type.Enum(Object.values(methodUrns), { description: 'Of RFC 8935 or RFC 8936.' }),
         endpoint_url: Type.String({ description: 'Of the receiver, if it is pushed to; else of this server.' }),
       },
       { description: 'Where tokens are posted, or where the receiver polls.' },

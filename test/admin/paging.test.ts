@@ -5,6 +5,7 @@ import { describeUsers } from '../../src/admin/users/list-text.ts';
 import { message, sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
 import { watchPlans } from '../support/query-plans.ts';
+import { signalClient } from '../support/signal-receiver.ts';
 import { type Signet, testSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
 
@@ -78,6 +79,12 @@ async function pagedLists(signet: Signet, admin: TestUser): Promise<PagedList[]>
     `'msg_' || i, $1, 'evt_' || i, 'user.created', '{}', i, 1, 1`,
     [webhook],
   );
+  const { stream_id } = await (await signalClient(signet)).create();
+  await insert(
+    `signal_deliveries (delivery_id, stream_id, event_id, ordinal, event_type, payload, ${attempted})`,
+    `'msg_s' || i, $1, 'evt_' || i, 0, 'verification', '{"members":{}}', i, 1, 1`,
+    [stream_id],
+  );
   await insert(
     'audit_log (event_id, at, action, actor, target, seq, seal)',
     `'evt_' || i, 1, 'user.unlocked', 'cli', 'usr_' || i, 1000 + i, 'x'`,
@@ -136,6 +143,7 @@ async function pagedLists(signet: Signet, admin: TestUser): Promise<PagedList[]>
       path: '/admin/entitlements?status=active',
       entry: /usr_[\w-]+\/entitlements\?product=(p\d+)"/g,
     },
+    { source: 'src/admin/signals/page.ts', path: `/admin/signals/${stream_id}/deliveries`, entry: deliveries },
     { source: 'src/admin/webhooks/delivery-page.ts', path: `/admin/webhooks/${webhook}/deliveries`, entry: deliveries },
     {
       source: 'src/admin/clients/logouts-page.ts',

@@ -9,6 +9,7 @@ import { bringClient } from '../support/outside-clients.ts';
 import { pngOf } from '../support/pictures.ts';
 import { plain } from '../support/plain-sql.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
+import { pushTo, signalClient } from '../support/signal-receiver.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
@@ -91,6 +92,9 @@ test('every page of administration is accessible, light and dark, on a phone and
   await admin.browser.put('/v1/admin/brand/pictures/logo', {
     content: pngOf({ width: 400, height: 80 }).toString('base64'),
   });
+  const signals = await signalClient(signet);
+  const { stream_id } = await signals.create(pushTo(receiver));
+  await signals.call('POST', 'verification_endpoint', { stream_id });
 
   const { page, expectQuiet } = await withScripts(t, signet, admin);
   const paths = [
@@ -119,6 +123,9 @@ test('every page of administration is accessible, light and dark, on a phone and
     `/admin/service-credentials/${service.client_id}`,
     '/admin/providers',
     '/admin/providers/acme',
+    '/admin/signals',
+    `/admin/signals/${stream_id}`,
+    `/admin/signals/${stream_id}/deliveries`,
     '/admin/webhooks',
     `/admin/webhooks/${made.json?.webhook_id}`,
     `/admin/webhooks/${made.json?.webhook_id}/edit`,

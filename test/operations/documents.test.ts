@@ -246,7 +246,36 @@ type Given = {
   api_id: string;
   group_id: string;
   attribute_id: string;
+  receiver: Receiver;
 };
+
+/** Of signals: its token, and its stream. */
+type Receiver = { token: string; stream_id: string };
+
+async function newReceiver(settings: Settings, hasStream = true): Promise<Receiver> {
+  const terms = ['--name', 'Gateway', '--permission', 'signals:manage'];
+  const made = await succeed(['service-credentials', 'create', ...terms], settings);
+  const token = `${made.client_id}.${made.client_secret}`;
+  if (!hasStream) return { token, stream_id: '' };
+  const answer = await fetch(`http://localhost:${settings.SIGNET_PORT}/v1/signals/streams`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: '{}',
+  });
+  const { stream_id } = (await answer.json()) as { stream_id: string };
+  return { token, stream_id };
+}
+
+/** A receiver of signals, which has no stream yet where it makes one. */
+async function receives(command: string, { settings, receiver }: Given): Promise<void> {
+  const { token, stream_id } = command.includes('STREAM_ID') ? receiver : await newReceiver(settings, false);
+  const filled = command
+    .replace('$TOKEN', token)
+    .replace('https://id.example.com', `http://localhost:${settings.SIGNET_PORT}`)
+    .replace('STREAM_ID', stream_id);
+  const { code, output } = await shell(`${filled} --silent --fail-with-body`).ended;
+  assert.equal(code, 0, `${filled}: ${output}`);
+}
 
 /** What the examples of the command line speak of: an account, a client with a secret, a service credential, a provider. */
 async function createSubjects(t: TestContext, settings: Settings): Promise<Given> {
@@ -284,6 +313,7 @@ async function createSubjects(t: TestContext, settings: Settings): Promise<Given
     api_id: String(api.api_id),
     group_id: String(group_id),
     attribute_id: String(attribute_id),
+    receiver: await newReceiver(settings),
   };
 }
 
@@ -307,7 +337,7 @@ function pictureFile(name: string): string {
 /** With what stands in capitals in place of something that only its reader knows. */
 async function filledIn(
   args: string[],
-  { settings, client_id, secret_id, credential_id, api_id, group_id, attribute_id }: Given,
+  { settings, client_id, secret_id, credential_id, api_id, group_id, attribute_id, receiver }: Given,
 ): Promise<string[]> {
   const found: Record<string, () => Promise<string> | string> = {
     CLIENT_ID: () => (args[0] === 'service-credentials' ? credential_id : client_id),
@@ -315,6 +345,7 @@ async function filledIn(
     API_ID: () => api_id,
     GROUP_ID: () => group_id,
     ATTRIBUTE_ID: () => attribute_id,
+    STREAM_ID: () => receiver.stream_id,
     'SEQ:SEAL': () => newestSeal(settings),
     'logo.png': () => pictureFile('logo.png'),
     'logo-dark.png': () => pictureFile('logo-dark.png'),
@@ -370,6 +401,7 @@ test('every command that a document prints works as it is printed', async (t) =>
       if (/^np[mx] /.test(command)) return runNpm(t, command, given);
       if (ofTheDay.has(command)) return;
       if (command.startsWith('curl -u SERVICE_ID:')) return administers(command, settings);
+      if (command.includes('/v1/signals/')) return receives(command, given);
       assert.match(command, /^(?:bin\/)?signet /, `no test runs: ${command}`);
       await runSignet(command.replace(/ > [\w.]+$/, ''), given);
     });

@@ -30,6 +30,7 @@ const pages = (here: TestUser, client_id: string): Readonly<Record<string, strin
   '/admin/search?q=product': 'Test product',
   '/admin/entitlements': '',
   '/admin/webhooks': '',
+  '/admin/signals': '',
   '/admin/audit': '',
   '/admin/audit?action=user.created': here.user_id,
   '/admin/audit/unauthenticated': '',

@@ -104,6 +104,16 @@ async function plant({ deps: { db } }: Signet, text: string, canary: string) {
     [text],
   );
   await plain(db).run(
+    `insert into signal_streams (stream_id, credential_id, description, method, endpoint_url, events_requested, status, reason, created_at)
+     values ('sst_hostile', 'svc_hostile', $1, 'push', $2, '[]', 'paused', $1, 1)`,
+    [text, url],
+  );
+  await plain(db).run(
+    `insert into signal_deliveries (delivery_id, stream_id, user_id, event_id, ordinal, event_type, payload, created_at, attempts, last_error, dead_at)
+     values ('msg_signal', 'sst_hostile', null, 'evt_1', 0, 'verification', '{"members":{}}', 1, 3, $1, 5)`,
+    [text],
+  );
+  await plain(db).run(
     `insert into logout_deliveries (delivery_id, client_id, user_id, session_id, created_at, attempts, last_error, dead_at)
      select 'lo_' || client_id, client_id, 'usr_1', 'ses_1', 1, 1, cast($1 as text), 5 from clients`,
     [text],
@@ -130,6 +140,9 @@ for (const [place, text] of hostile.entries()) {
       ...users.flatMap(({ user_id }) => [`/admin/users/${user_id}`, `/admin/users/${user_id}/entitlements`]),
       '/admin/service-credentials',
       ...services.map(({ credential_id }) => `/admin/service-credentials/${credential_id}`),
+      '/admin/signals',
+      '/admin/signals/sst_hostile',
+      '/admin/signals/sst_hostile/deliveries',
       '/admin/webhooks',
       '/admin/webhooks/wh_hostile',
       '/admin/webhooks/wh_hostile/deliveries',

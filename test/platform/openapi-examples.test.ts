@@ -111,6 +111,7 @@ async function stream({ signet }: Given): Promise<Call> {
   const { stream_id } = await client.create();
   return { authorization: client.service.authorization, body: { stream_id } };
 }
+const watchedStream = async (given: Given) => ({ path: { stream_id: String((await stream(given)).body?.stream_id) } });
 const asQuery = ({ authorization, body }: Call): Call => ({
   authorization,
   query: { stream_id: String(body?.stream_id) },
@@ -448,6 +449,27 @@ const calls: Record<string, Prepare> = {
     return call;
   },
   'delete /v1/admin/providers/{provider}': provider,
+  'get /v1/admin/signal-streams': () => ({}),
+  'get /v1/admin/signal-streams/{stream_id}': watchedStream,
+  'get /v1/admin/signal-streams/{stream_id}/deliveries': watchedStream,
+  'post /v1/admin/signal-streams/{stream_id}/pause': watchedStream,
+  'post /v1/admin/signal-streams/{stream_id}/enable': async (given) => {
+    const { path } = await watchedStream(given);
+    await given.admin.browser.postJson(`/v1/admin/signal-streams/${path.stream_id}/pause`, {});
+    return { path };
+  },
+  'post /v1/admin/signal-streams/{stream_id}/send-verification': watchedStream,
+  'delete /v1/admin/signal-streams/{stream_id}': watchedStream,
+  'post /v1/admin/signal-streams/{stream_id}/deliveries/{delivery_id}/replay': async (given) => {
+    const { path } = await watchedStream(given);
+    const delivery_id = `msg_x.${path.stream_id}`;
+    await plain(given.signet.deps.db).run(
+      `insert into signal_deliveries (delivery_id, stream_id, event_id, ordinal, event_type, payload, created_at, attempts, dead_at)
+       values ($1, $2, 'evt_x', 0, 'verification', '{"members":{}}', 1, 1, 2)`,
+      [delivery_id, path.stream_id],
+    );
+    return { path: { ...path, delivery_id } };
+  },
   'get /v1/admin/webhooks': () => ({}),
   'post /v1/admin/webhooks': () => ({}),
   'delete /v1/admin/webhooks/{webhook_id}': async (given) => ({ path: { webhook_id: await webhook(given) } }),

@@ -49,6 +49,8 @@ const semanticReasons: readonly [RegExp, RegExp][] = [
     /^name$|^redirect_uris|^post_logout_redirect_uris|_url$|_uri$|^jwks$|^application_type$|^token_endpoint_auth_method$|^allowed_scopes/,
   ],
   [/^createWebhook$/, /^url$/],
+  [/SignalStream$/, /^description$|^delivery\/(endpoint_url|authorization_header)$/],
+  [/SignalSubject$/, /^subject/],
   [/^approveClientHost$/, /^host$/],
   [/ServiceCredential$/, /^name$|^products|^api_id$|^permissions/],
   [/Api(Scope)?$/, /^identifier$|^name$|^description$|^scope|^sentence_/],

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { test } from 'node:test';
 import { runJobs } from '../../src/app/jobs.ts';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import { signalActions, signalsOfActions, signalTypes } from '../../src/signals/events.ts';
+import { eventTypes, payloadOf } from '../../src/webhooks/event-types.ts';
 import { waitForRecovery } from '../support/factor-recoveries.ts';
 import { linkIn } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
@@ -252,3 +254,22 @@ testSignet(
 );
 
 const claimsIn = ({ events }: Token) => Object.values(events)[0]?.claims;
+
+test('whatever ends all access of a user signals that a session was revoked', () => {
+  const row = {
+    event_id: '',
+    at: 0,
+    actor: 'system',
+    target: 'usr_1',
+    reason: null,
+    before_state: null,
+    address: null,
+  };
+  const endsAll = eventTypes.filter((action) => {
+    const { ended } = JSON.parse(payloadOf({ ...row, action, after_state: null })).data;
+    return ended?.user_id === 'usr_1' && ended.client_id === 'all' && ended.session_id === 'all';
+  });
+  assert.ok(endsAll.includes('user.disabled'));
+  const silent = endsAll.filter((action) => !signalsOfActions[action]?.some(({ type }) => type === 'session-revoked'));
+  assert.deepEqual(silent, []);
+});

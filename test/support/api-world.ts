@@ -70,6 +70,17 @@ export async function world(
      values ('msg_1', $1, 'evt_1', 'user.disabled', '{}', 1, 10, 1)`,
     [webhook_id],
   );
+  const stream_id = 'sst_0000000000000000000000';
+  await plain(db).run(
+    `insert into signal_streams (stream_id, credential_id, method, events_requested, status, created_at)
+     values ($1, $2, 'poll', '[]', 'enabled', 1)`,
+    [stream_id, service_id],
+  );
+  await plain(db).run(
+    `insert into signal_deliveries (delivery_id, stream_id, event_id, ordinal, event_type, payload, created_at, attempts, dead_at)
+     values ('msg_1', $1, 'evt_1', 0, 'verification', '{"members":{}}', 1, 10, 1)`,
+    [stream_id],
+  );
   await plain(db).run(
     `insert into passkeys (credential_id, user_id, public_key, sign_count, transports, name, created_at)
      values ('passkey1', $1, 'x', 0, '', 'Key', 1)`,
@@ -106,6 +117,7 @@ export async function world(
       browser_id: await trustSomeBrowser(signet, owner.user_id),
       secret_id: secret?.secret_id ?? '',
       webhook_id,
+      stream_id,
       delivery_id: 'msg_1',
       id: 'passkey1',
       provider: 'google',

@@ -26,6 +26,7 @@ export const webhooksPage = (view: View, webhooks: readonly Counted[], shown: Sh
   tab: webhooksTab,
   content: html`<h1>${view.t('admin.webhooks.title')}</h1>
 <p class="soft">${view.t('admin.webhooks.intro')}</p>
+<p><a href="/admin/signals" id="signal-streams">${view.t('admin.signals.link')}</a></p>
 ${doneNotice(view, shown, 'webhooks', ['deleted'])}
 ${itemsOr(
   webhooks.map((one) => webhookItem(view, one)),
