@@ -304,6 +304,25 @@ test('an address that only takes a form leads a user who asks for it to the page
   assert.equal((await get('/oauth/token', html)).status, 405);
 });
 
+test('a form that is sent to the address of a page shows the page, and does nothing', async (t) => {
+  const signet = await startSignet(t);
+  const administrator = await signet.signedInUser({ role: 'admin' });
+  const { client_id } = await signet.registerClient({ owner: administrator });
+  // What WebKit sends to load the answer to a registration again, to which a script has given the address of the client.
+  const send = (path: string, headers: Record<string, string> = {}) =>
+    administrator.browser.post(path, { name: 'Shop' }, { accept: 'text/html,*/*;q=0.8', ...headers });
+  const before = (await signet.auditLog()).length;
+  for (const path of [`/developer/clients/${client_id}`, `/admin/clients/${client_id}`, '/admin/users']) {
+    const { status, location } = await send(`${path}?code=secret`);
+    assert.deepEqual([status, location], [303, path]);
+    assert.equal((await administrator.browser.get(path)).status, 200);
+    assert.equal((await send(path, { accept: '*/*' })).status, 405);
+    assert.equal((await administrator.browser.postJson(path, {}, { accept: 'text/html' })).status, 405);
+  }
+  assert.equal((await send('/.well-known/openid-configuration')).status, 405);
+  assert.equal((await signet.auditLog()).length, before);
+});
+
 test('DO-01: a limit that the operator sets is the one that holds', async (t) => {
   const env = {
     SIGNET_LIMIT_PASSWORD_FAILURES: '2',

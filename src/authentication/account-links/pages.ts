@@ -5,7 +5,13 @@ import type { FieldProblem } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
 import { agreement } from '../../platform/pages/brand-parts.ts';
-import { fieldAlert, firstWrong, newPasswordField, passwordScripts } from '../../platform/pages/form.ts';
+import {
+  accountNameField,
+  fieldAlert,
+  firstWrong,
+  newPasswordField,
+  passwordScripts,
+} from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -127,7 +133,7 @@ ${continuesTo(view, { clientName, clientLogo })}
 <p class="soft">${view.t(`${flow}.link_intro`, { email: html`<strong>${email}</strong>` })}</p>
 ${preferred_username && html`<p class="soft">${view.t('join.username', { username: html`<strong>${preferred_username}</strong>` })}</p>\n`}${role === 'admin' && html`<p class="soft">${view.t('join.administrator')}</p>\n`}${problems.length > 0 ? fieldAlert(view, problems) : problem}
 <form method="post" action="/${flow}/${token}">
-<input type="hidden" name="username" autocomplete="username" value="${email}">
+${accountNameField(email)}
 ${role === 'admin' && html`<input type="hidden" name="role" value="admin">\n`}<label for="name">${view.t('field.name')}</label>
 <input id="name" name="name" autocomplete="name" required maxlength="100"${firstWrong(problems) !== 'password' && html` autofocus`} value="${name ?? ''}">
 ${attributeFields(view, attributes, { stored: null, typed, problems, signsUp: true })}${newPasswordField(view, { label: 'field.password', problems })}
@@ -165,7 +171,7 @@ ${continuesTo(view, app)}
 <p class="soft">${view.t('reset.link_intro', { email: html`<strong>${email}</strong>` })}</p>
 ${problem}
 <form method="post" action="/reset/${token}">
-<input type="hidden" name="username" autocomplete="username" value="${email}">
+${accountNameField(email)}
 ${newPasswordField(view, { min, autofocus: true, problems })}
 <button type="submit" id="reset-save">${view.t('reset.save')}</button>
 </form>

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { FieldProblem } from '../../platform/errors.ts';
 import { addOperations, inCode, operation } from '../../platform/http/operation.ts';
-import { newPasswordField, notice, passwordScripts } from '../../platform/pages/form.ts';
+import { accountNameField, newPasswordField, notice, passwordScripts } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
@@ -127,7 +127,7 @@ ${problem}
 <p class="soft">${view.t(hasPassword ? 'password.intro' : 'password.intro_first')}</p>
 ${isShort && html`<div class="advice"><p>${view.t('password.if_short', { min, short: minCharacters({ secondFactor: true }) })}</p></div>`}
 <form method="post" action="/account/security/password">
-<input type="hidden" name="username" autocomplete="username" value="${session.email}">
+${accountNameField(session.email)}
 ${newPasswordField(view, { min, problems })}
 <button type="submit" id="password-submit">${view.t(hasPassword ? 'password.change' : 'password.set')}</button>
 </form>

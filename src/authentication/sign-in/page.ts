@@ -1,4 +1,10 @@
-import { notice, pageOfUnfinished, passwordInput, passwordScripts } from '../../platform/pages/form.ts';
+import {
+  accountNameField,
+  notice,
+  pageOfUnfinished,
+  passwordInput,
+  passwordScripts,
+} from '../../platform/pages/form.ts';
 import { type Html, html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -85,7 +91,7 @@ ${
   form.offersPassword &&
   html`<form method="post" action="/signin/confirm">
 ${returnTargetFields(form)}
-<input type="hidden" name="username" autocomplete="username" value="${form.username}">
+${accountNameField(form.username)}
 ${passwordField(view, form)}
 <button id="signin-submit" type="submit">${view.t('confirm.submit')}</button>
 </form>`

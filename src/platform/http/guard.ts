@@ -180,6 +180,10 @@ export function refuseOtherMethods(app: FastifyInstance, longestParameter: numbe
     if (form !== undefined && request.method === 'GET' && request.headers.accept?.includes('text/html')) {
       return reply.redirect(fillPath(form, found.params), 303);
     }
+    // WebKit's reload of such an answer after a script has given it the address of a page: it sends the form there.
+    if (form !== undefined && known.has('GET') && isOfForm(request)) {
+      return reply.redirect(request.url.split('?', 1)[0]!, 303);
+    }
     const allow = methods.filter((method) => known.has(method)).join(', ');
     reply.header('allow', allow);
     if (cors) {
@@ -189,6 +193,11 @@ export function refuseOtherMethods(app: FastifyInstance, longestParameter: numbe
     throw new RequestError('method_not_allowed', `Allowed methods: ${allow}.`);
   });
 }
+
+const isOfForm = ({ method, headers: { accept, 'content-type': type } }: FastifyRequest) =>
+  method === 'POST' &&
+  accept?.includes('text/html') === true &&
+  type?.startsWith('application/x-www-form-urlencoded') === true;
 
 const isPreflight = ({ method, headers }: FastifyRequest) =>
   method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;

@@ -75,6 +75,13 @@ const eye = html`<svg viewBox="0 0 24 24" width="22" height="22" fill="none"
  stroke="currentColor" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M2.5 12s3.5-6.5 9.5-6.5 9.5 6.5 9.5 6.5-3.5 6.5-9.5 6.5S2.5 12 2.5 12z"/>
 <circle cx="12" cy="12" r="3"/><path class="strike" d="M4 20 20 4"/></svg>`;
 
+/**
+ * The account that a password is of, in a form that does not ask for it. Password managers read text fields alone, shown or not, and
+ * leave what is read-only as it is.
+ */
+export const accountNameField = (email: string): Html =>
+  html`<input type="text" name="username" autocomplete="username" value="${email}" readonly hidden>`;
+
 type NewPassword = {
   /** Characters: 15 where the password is the only factor, 8 beside a second one. */
   min?: number;

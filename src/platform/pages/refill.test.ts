@@ -11,6 +11,7 @@ const page = `<details><summary>Menu</summary>${form('/out', '')}</details>
   `<input type="hidden" name="drawn_for" value="usr_1"><input type="hidden" name="revision" value="3">
 <input name="title" required
  value="old"><input name="empty" value="old"><input id="p" name="password" type="password">
+<input name="username" value="ada" readonly hidden><input name="like" value=" readonly">
 <textarea name="reason" rows="2"></textarea><textarea name="other">was &lt;b&gt;</textarea>
 <label><input type="checkbox" name="a" value="on" checked> a</label><label><input type="checkbox" name="b" value="on"> b</label>
 <input type="radio" name="r" value="one" checked><input type="radio" name="r" value="two">
@@ -24,7 +25,18 @@ const page = `<details><summary>Menu</summary>${form('/out', '')}</details>
 test('the form that was typed is filled in, escaped, with its details open; passwords and hidden fields stay', () => {
   const title = '"><script>';
   const reason = '</textarea>\n$& done';
-  const typed = { title, reason, b: 'on', r: 'two', s: 'y', z: 'c d', password: 'x', revision: '2' };
+  const typed = {
+    title,
+    reason,
+    b: 'on',
+    r: 'two',
+    s: 'y',
+    z: 'c d',
+    password: 'x',
+    revision: '2',
+    username: 'eve',
+    like: 'so',
+  };
   const filled = refill(page, '/reject?a=1&b=2', typed);
   assert.equal(
     filled,
@@ -34,6 +46,7 @@ test('the form that was typed is filled in, escaped, with its details open; pass
       `<input type="hidden" name="drawn_for" value="usr_1"><input type="hidden" name="revision" value="3">
 <input name="title" required
  value="&quot;&gt;&lt;script&gt;"><input name="empty" value=""><input id="p" name="password" type="password">
+<input name="username" value="ada" readonly hidden><input name="like" value="so">
 <textarea name="reason" rows="2">\n&lt;/textarea&gt;\n$&amp; done</textarea><textarea name="other">\n</textarea>
 <label><input type="checkbox" name="a" value="on"> a</label><label><input type="checkbox" name="b" value="on" checked> b</label>
 <input type="radio" name="r" value="one"><input type="radio" name="r" value="two" checked>

@@ -5,8 +5,8 @@ import { html } from './html.ts';
 const escaped = (text: string): string => html`${text}`.toString();
 
 /**
- * The form of a page as it was typed before a sign-in interrupted it. Hidden fields stay those of the page, and passwords
- * empty.
+ * The form of a page as it was typed before a sign-in interrupted it. Hidden fields and those that are read-only stay those of
+ * the page, and passwords empty.
  * @param markup of a page, as `html` writes it.
  * @param path where the form posts to.
  * @returns the page with the form filled in, its `details` open, and `id="kept"`; undefined if it has no such form.
@@ -39,11 +39,13 @@ const fill = (form: string, typed: Parameters): string =>
     .replace(/(<select\b[^>]*>)|(<option\b[^>]*>)([^<]*)/g, chooseOptions(typed))
     .replace(/<input\b[^>]*>/g, (tag) => {
       const type = attribute(tag, 'type') ?? 'text';
-      if (type === 'hidden' || type === 'password') return tag;
+      if (type === 'hidden' || type === 'password' || isReadOnly(tag)) return tag;
       if (type === 'checkbox' || type === 'radio')
         return marked(tag, 'checked', typedIn(typed, tag) === (attribute(tag, 'value') ?? 'on'));
       return tag.replace(/\svalue="[^"]*"|>$/g, '').concat(` value="${typedIn(typed, tag)}">`);
     });
+
+const isReadOnly = (tag: string): boolean => / readonly\b/.test(tag.replace(/"[^"]*"/g, ''));
 
 function chooseOptions(typed: Parameters) {
   let chosen = '';
