@@ -31,8 +31,9 @@ export function pngOf({ width = 64, height = 64, text = '', level = 6 } = {}): B
     ['tEXt', Buffer.from(`Comment\0${text}`)],
     ['eXIf', Buffer.from(text)],
   ];
+  const row = Buffer.alloc(width + 1, 0x80).fill(0, 0, 1); // begins with its filter: none
   return pngFile(width, height, 0, [
     ...(text === '' ? [] : known),
-    ['IDAT', deflateSync(Buffer.alloc((width + 1) * height, 0x80), { level })],
+    ['IDAT', deflateSync(Buffer.concat(Array.from({ length: height }, () => row)), { level })],
   ]);
 }
