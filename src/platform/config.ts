@@ -114,6 +114,8 @@ export type Brand = {
     readonly dark: ButtonColours;
     /** A PNG file. */
     readonly logo: Buffer | undefined;
+    /** Beside the logo. */
+    readonly isNameShown: boolean;
     /** A last line of the service's own. */
     words(locale: Locale): string | undefined;
     /** Of its terms, its privacy policy and its help, what they are called and where they are. */

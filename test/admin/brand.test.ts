@@ -197,7 +197,7 @@ testSignet('the brand is changed by API, and people see it at once', { mail: tru
       assert.ok(html.includes(`href="${url}"`), url);
     }
     assert.match(html, /#ffd400/);
-    assert.match(html, /cid:logo/);
+    assert.match(html, /<img src="cid:logo" alt="Acme" width="160" height="32"[^>]*> <\/td>/, 'it has the name in it');
   });
 });
 

@@ -92,6 +92,19 @@ test('a mail asks no server for anything, and nothing in it tells that it was re
   }
 });
 
+test('a logo keeps its proportions in a mail, however wide it is', async () => {
+  for (const [width, height, shown] of [
+    [64, 64, 'width="32" height="32"'],
+    [640, 64, 'width="220" height="22"'],
+  ] as const) {
+    const logo = await file(`logo-${width}.png`, pngOf({ width, height }));
+    const branded = readConfig({ SIGNET_LOGO: logo, SIGNET_BASE_URL: 'https://id.example.com' });
+    assert.ok(
+      exampleMail({ config: branded, clock }, 'reset', 'en').html.includes(`<img src="cid:logo" alt="" ${shown}`),
+    );
+  }
+});
+
 test('what people have written is text in a mail, and no link', () => {
   const bad = '<a href="https://evil.example">Click</a> & "quotes"';
   const to = { email: 'ada@example.com', name: bad, locale: 'en' };

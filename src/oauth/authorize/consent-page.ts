@@ -5,6 +5,7 @@ import { logoOf } from '../../clients/logos.ts';
 import type { RegisteredBy } from '../../clients/presentation.ts';
 import { destinationOf } from '../../clients/redirect-uri.ts';
 import { isBuiltInScope, isOwnScope, type Scope, type ScopeRegister } from '../../clients/scopes.ts';
+import { brandIcon } from '../../platform/pages/brand-parts.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { Html, html, untrusted } from '../../platform/pages/html.ts';
 import { appLogo, personInitials } from '../../platform/pages/initials.ts';
@@ -42,7 +43,7 @@ export function consentPage(view: View, { request_id, parameters }: Pending, ask
     title: view.plain('consent.title', { client: visibleText(client.name), service }),
     endsAt: redirect_uri,
     words: 'consent',
-    content: html`<div class="tiles" aria-hidden="true">${logo === undefined ? html`<span class="tile">${personInitials({ name: client.name, email: '' })}</span>` : appLogo(logo)}${arrow}<span class="tile"><img src="${view.branding.icon.path}" alt="" width="36" height="36"></span></div>
+    content: html`<div class="tiles" aria-hidden="true">${logo === undefined ? html`<span class="tile">${personInitials({ name: client.name, email: '' })}</span>` : appLogo(logo)}${arrow}<span class="tile">${brandIcon(view, 36)}</span></div>
 <h1>${view.t('consent.title', { client: untrusted(client.name), service })}</h1>
 <p class="soft">${view.t(isFromOutside(registeredBy) ? 'consent.app.outside' : 'consent.app', { host: html`<code>${destinationOf(redirect_uri)}</code>` })}${registeredByText(view, registeredBy)}</p>
 <h2>${view.t('consent.permissions')}</h2>

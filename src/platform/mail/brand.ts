@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Brand, Config } from '../config.ts';
 import { accentOn, backgrounds, buttonOn } from '../pages/colours.ts';
+import { readPicture } from '../picture-files.ts';
 
 /** Colours as `#rrggbb`: behind the card, of the card, of text, of text beside, of lines; of the button, its text and its edge, and of links. */
 export type MailColours = Readonly<
@@ -13,7 +14,9 @@ export type MailBrand = {
   readonly light: MailColours;
   readonly dark: MailColours;
   /** A PNG: hardly any mail program shows an SVG. It travels in the mail, which asks no server for anything. */
-  readonly logo: Buffer | undefined;
+  readonly logo: (Readonly<Record<'width' | 'height', number>> & { readonly file: Buffer }) | undefined;
+  /** Beside a logo, which may have it in it. */
+  readonly isNameShown: boolean;
 };
 
 /** The logo among the parts of a mail (RFC 2392). */
@@ -29,11 +32,22 @@ const ofSettings = ({ accent, logo }: Brand) => ({
   light: { ...buttonOn(accent, 'light'), link: accentOn(accent, onLight.page).accent },
   dark: { ...buttonOn(accent, 'dark'), link: accentOn(accent, onDark.card).accent },
   logo: logo?.endsWith('.png') ? readFileSync(logo) : undefined,
+  isNameShown: true,
 });
+
+/** Pixels: as high as a line of the name, and no wider than what a phone has beside it. */
+const [highest, widest] = [32, 220];
+
+/** Its proportions are kept, whatever a mail program makes of styles. */
+function sizedLogo(file: Buffer): MailBrand['logo'] {
+  const { width, height } = readPicture(file) ?? { width: 1, height: 1 };
+  const scale = Math.min(highest / height, widest / width);
+  return { file, width: Math.max(Math.round(width * scale), 1), height: Math.max(Math.round(height * scale), 1) };
+}
 
 function read(brand: Brand): MailBrand {
   const { name, inMails = ofSettings(brand) } = brand;
-  const { light, dark, logo: image } = inMails;
+  const { light, dark, logo: image, isNameShown } = inMails;
   return {
     name,
     light: {
@@ -58,7 +72,8 @@ function read(brand: Brand): MailBrand {
       edge: dark.edge,
       link: dark.link,
     },
-    logo: image && image.length <= maxLogo ? image : undefined,
+    logo: image && image.length <= maxLogo ? sizedLogo(image) : undefined,
+    isNameShown,
   };
 }
 
@@ -70,5 +85,5 @@ export const mailBrandOf = ({ brand }: Pick<Config, 'brand'>): MailBrand =>
 /** For a browser, which has no other part of the mail. */
 export function withOwnLogo(markup: string, config: Pick<Config, 'brand'>): string {
   const { logo } = mailBrandOf(config);
-  return logo ? markup.replace(`cid:${logoId}`, `data:image/png;base64,${logo.toString('base64')}`) : markup;
+  return logo ? markup.replace(`cid:${logoId}`, `data:image/png;base64,${logo.file.toString('base64')}`) : markup;
 }

@@ -36,7 +36,7 @@ function stylesFor({ locale }: HtmlMail, { light }: MailBrand) {
     margin: 'padding:24px 12px',
     column: `max-width:560px;table-layout:fixed;text-align:${start}`,
     brand: `padding:0 8px 16px;color:${text};font-size:18px;font-weight:600`,
-    logo: 'height:32px;width:auto;max-width:200px;border:0;vertical-align:middle',
+    logo: 'border:0;vertical-align:middle',
     card: `padding:28px 24px;background:${card};border:1px solid ${line};border-radius:12px;color:${text};${breaks}`,
     heading: `margin:0 0 20px;color:${text};font-size:22px;line-height:30px;font-weight:600`,
     paragraph: 'margin:0 0 16px',
@@ -86,7 +86,7 @@ export function renderMail(mail: HtmlMail, brand: MailBrand, scheme?: Scheme): H
 <table ${layoutTable} width="100%" class="paper" style="${style.paper}"><tr><td align="center" style="${style.margin}">
 <!--[if mso]><table ${layoutTable} width="560"><tr><td><![endif]-->
 <table ${layoutTable} width="100%" style="${style.column}">
-<tr><td class="text" style="${style.brand}">${logo(brand, style)}${brand.name}</td></tr>
+<tr><td class="text" style="${style.brand}">${logo(brand, style)}${(brand.isNameShown || !brand.logo) && brand.name}</td></tr>
 <tr><td class="card" style="${style.card}">
 <h1 class="text" style="${style.heading}">${subject}</h1>
 ${parts.map((part) => partOf(mail, part, style))}${factTable(mail, style)}
@@ -117,8 +117,10 @@ function darkRules({ dark }: MailBrand, scheme: Scheme | undefined): string {
   return scheme === 'dark' ? rules : '';
 }
 
-const logo = (brand: MailBrand, style: Styles): Renderable =>
-  brand.logo && html`<img src="cid:${logoId}" alt="" height="32" style="${style.logo}"> `;
+/** One that has the name in it says it to those who do not see it. */
+const logo = ({ logo: one, name, isNameShown }: MailBrand, style: Styles): Renderable =>
+  one &&
+  html`<img src="cid:${logoId}" alt="${isNameShown ? '' : name}" width="${one.width}" height="${one.height}" style="${style.logo}"> `;
 
 function partOf(mail: HtmlMail, part: MailPart, style: Styles): Html {
   switch (part.kind) {

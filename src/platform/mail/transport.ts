@@ -228,7 +228,7 @@ export function messageOf(
     text,
     ...(html !== undefined && { html }),
     ...(logo && {
-      attachments: [{ cid: logoId, filename: 'logo.png', content: logo, contentDisposition: 'inline' as const }],
+      attachments: [{ cid: logoId, filename: 'logo.png', content: logo.file, contentDisposition: 'inline' as const }],
     }),
     date: new Date(created_at * 1000),
     messageId: `<${mail_id}@${address.split('@').at(-1)}>`,

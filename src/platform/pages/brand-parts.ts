@@ -38,6 +38,13 @@ export function brandMark({ branding: look }: Pick<View, 'branding'>, isOutside:
   return name_shown ? html`${drawn} <bdi>${name}</bdi>` : drawn;
 }
 
+/** A square beside the logo of an app. Where the logo is one, it is another one in the dark, too. */
+export function brandIcon({ branding: { icon, logo, logoDark } }: Pick<View, 'branding'>, side: number): Html {
+  const image = html`<img src="${icon.path}" alt="" width="${side}" height="${side}">`;
+  if (icon !== logo || logoDark === undefined || logoDark.width !== logoDark.height) return image;
+  return html`<picture><source media="(prefers-color-scheme: dark)" srcset="${logoDark.path}">${image}</picture>`;
+}
+
 /** What the service says at a place in its own words. */
 export function ownWords({ branding, locale }: Pick<View, 'branding' | 'locale'>, place: Place): Html | false {
   const said = wordsAt(branding, place, locale);

@@ -146,6 +146,7 @@ export async function openBranding(
           light: { ...buttonOf(brand, 'light'), link: linkOn(brand, 'light').accent },
           dark: { ...buttonOf(brand, 'dark'), link: linkOn(brand, 'dark').accent },
           logo: logo.type === 'image/png' ? (fixed.get(logo.path) ?? assets.get(logo.path))?.content : undefined,
+          isNameShown: brand.name_shown,
           words: (locale) => wordsAt(brand, 'mail_footer', locale)?.text,
           links: linksIn(brand),
         },
