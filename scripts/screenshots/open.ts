@@ -30,12 +30,16 @@ async function open(
     locale: picture.locale === 'de' ? 'de-DE' : 'en-GB',
     timezoneId: 'UTC',
     reducedMotion: 'reduce',
+    ...(picture.scale !== undefined && { deviceScaleFactor: picture.scale }),
   });
   try {
     const cookies = picture.as ? [...world.as[picture.as].cookies] : [];
     await context.addCookies(cookies.map(([name, value]) => ({ name, value, url: origin })));
     const page = await context.newPage();
     const path = picture.path(world);
+    const body = await picture.document?.(world);
+    if (body !== undefined)
+      await page.route(origin + path, (route) => route.fulfill({ contentType: 'text/html', body }));
     const answer = await page.goto(origin + path);
     const isElsewhere = picture.as !== undefined && page.url().includes('/signin');
     if (answer?.status() !== 200 || isElsewhere)

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { accounts, authorizePath, type Name, password } from '../seeded-world.ts';
+import { type BrandName, brands } from './brands.ts';
 import type { ShownWorld } from './world.ts';
 
 export type Picture = {
@@ -8,6 +9,10 @@ export type Picture = {
   /** Who looks; left out: somebody who is not signed in. */
   as?: Name;
   path: (world: ShownWorld) => string;
+  /** A document of this script at that path, instead of a page. */
+  document?: (world: ShownWorld) => Promise<string>;
+  /** Pixels of the picture for one of the page. */
+  scale?: number;
   /** What is done there to get to what is shown. */
   act?: (page: Page) => Promise<void>;
   width: 390 | 1280;
@@ -78,4 +83,11 @@ export const pictures: readonly Picture[] = [
     height: 1100,
   },
   { name: 'reference', path: at('/reference'), ...desk, height: 900 },
+  // After all others: the world has another brand then.
+  ...(Object.keys(brands) as BrandName[]).map((name) => ({
+    name: `brand-${name}`,
+    path: at(`/brand-sheet/${name}`),
+    document: (world: ShownWorld) => world.brandSheet(name),
+    ...{ ...desk, scale: 2 / 3 },
+  })),
 ];

@@ -24,11 +24,17 @@ import {
   seed,
   type World,
 } from '../seeded-world.ts';
+import { type BrandName, brandSheet } from './brands.ts';
 
 /** Where the pages are in the pictures, whatever port this process listens at. */
 export const origin = 'http://localhost:3000';
 
-export type ShownWorld = World & { port: number; close(): Promise<void> };
+export type ShownWorld = World & {
+  port: number;
+  /** A document that shows a brand, which the world has from then on. */
+  brandSheet(name: BrandName): Promise<string>;
+  close(): Promise<void>;
+};
 
 /** The world of `npm run dev:seed`, in use for a month, at times that are the same in each run. */
 export async function openWorld(): Promise<ShownWorld> {
@@ -68,6 +74,7 @@ export async function openWorld(): Promise<ShownWorld> {
   return {
     ...world,
     port: (app.server.address() as AddressInfo).port,
+    brandSheet: (name) => brandSheet(deps, name),
     async close() {
       await app.close();
       await closeDeps(deps);
