@@ -46,6 +46,12 @@ async function whereItAsks({ page }: Visitor, { url }: Signet, { client_id }: Re
   return pathname + search;
 }
 
+/** Where a passkey is offered to the user of that browser, on the way to the client. */
+async function offeredPasskey({ page }: Visitor, { url }: Signet, client: RegisteredClient) {
+  await page.goto(url + client.authorizePath({ prompt: 'consent' }));
+  return `/signin/passkey-offer?request=${new URL(page.url()).searchParams.get('request')}`;
+}
+
 async function askForCode(page: Page) {
   await page.fill('#username', 'ada@example.com');
   await submit(page, '#signin-mail-code');
@@ -53,7 +59,7 @@ async function askForCode(page: Page) {
 
 async function signInPages(
   { signet, client, grace }: SeededSignet,
-  { visitor, halfway, ada }: Visitors,
+  { visitor, halfway, ada, mary }: Visitors,
 ): Promise<CataloguePage[]> {
   await halfway.page.goto(`${signet.url}/signin`);
   await fillIn(halfway.page, { username: grace.email, password: grace.password });
@@ -63,6 +69,7 @@ async function signInPages(
     { name: 'sign-in', path: await waiting(visitor, signet, client), as: 'visitor', act: passkeyButton },
     { name: 'sign-in-wrong', path, as: 'visitor', act: wrong, isLimited: true },
     { name: 'mail-code', path, as: 'visitor', act: askForCode, isLimited: true },
+    { name: 'passkey-offer', path: await offeredPasskey(mary, signet, client), as: 'mary', act: passkeyButton },
     { name: 'second-factor', path: '/signin/second-factor', as: 'halfway', act: passkeyButton },
     { name: 'recovery', path: '/signin/second-factor/recovery', as: 'halfway' },
     { name: 'second-factor-wrong', path: '/signin/second-factor', as: 'halfway', act: giveWrongCode, isLimited: true },

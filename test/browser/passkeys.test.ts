@@ -118,6 +118,36 @@ test('a user who cancels gets a helpful page, and may sign in with a password', 
   expectQuiet();
 });
 
+test('offered on the way to an app, added there, and on to the app; by Not now as well', async (t) => {
+  const clientOrigin = `http://localhost:${await freePort()}`;
+  const { signet, url, user, page, authenticator, expectQuiet } = await begin(t, [clientOrigin]);
+  const redirect_uri = `${clientOrigin}/callback`;
+  const client = await signet.registerClient({ redirect_uris: [redirect_uri] });
+  const comeByPassword = async () => {
+    await page.goto(url + client.authorizePath());
+    await page.locator('[name=able_device][value="1"]').waitFor({ state: 'attached' });
+    await page.locator('#username').fill(user.email);
+    await page.locator('#password').fill(user.password);
+    await page.locator('#signin-submit').click();
+    await page.waitForURL(/\/signin\/passkey-offer\?/);
+  };
+  const arrival = () => page.waitForRequest((request) => request.url().startsWith(`${redirect_uri}?code=`));
+  await comeByPassword();
+  await expectAccessible(page);
+  const declined = arrival();
+  await page.locator('#passkey-offer-not').click();
+  await declined;
+  assert.equal(await authenticator.passkeys(), 0);
+
+  await page.context().clearCookies();
+  await comeByPassword();
+  const added = arrival();
+  await page.getByRole('button', { name: message('passkey.add') }).click();
+  await added;
+  assert.equal(await authenticator.passkeys(), 1);
+  expectQuiet();
+});
+
 test('as second factor, after a password', async (t) => {
   const { url, user, page, expectQuiet } = await begin(t);
   await user.enableTotp();

@@ -1,4 +1,4 @@
-import { type Html, html, ipAddress } from '../../platform/pages/html.ts';
+import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { deviceName } from '../sessions/browser.ts';
@@ -52,7 +52,7 @@ function askedFor(view: View, { requested_at, address, user_agent }: FactorRecov
   return html`<dl>
 <dt>${view.t('mail.fact.time')}</dt><dd>${view.until(requested_at)}</dd>
 <dt>${view.t('mail.fact.device')}</dt><dd>${deviceName(user_agent) ?? '?'}</dd>
-<dt>${view.t('mail.fact.address')}</dt><dd>${address === null ? '?' : ipAddress(address)}</dd>
+<dt>${view.t('mail.fact.address')}</dt><dd>${address === null ? '?' : html`<bdi>${address}</bdi>`}</dd>
 </dl>`;
 }
 

@@ -213,9 +213,10 @@ export const suggestName = (request: FastifyRequest): string =>
 /** A user who declines in a browser is not asked again there for this long. Another device may be the better place. */
 const declinedSeconds = 90 * 86_400;
 
-/** To users who sign in with a password and have no passkey yet. It is on a page of the account, so no sign-in gets longer. */
-export async function offersPasskey(deps: Deps, request: FastifyRequest, { user_id, amr }: Session): Promise<boolean> {
-  if (!amr.includes('pwd') || !canHavePasskeys(deps.config)) return false;
-  if (cookie(request, cookieNames(deps.config).passkeyOffer) === user_id) return false;
-  return (await listPasskeys(deps.db, user_id)).length === 0;
-}
+/** To users who sign in with a password and have no passkey yet. On a page of the account. */
+export const offersPasskey = async (deps: Deps, request: FastifyRequest, session: Session): Promise<boolean> =>
+  cookie(request, cookieNames(deps.config).passkeyOffer) !== session.user_id && isWithoutPasskey(deps, session);
+
+/** The user has given a password in this session, and has no passkey. */
+export const isWithoutPasskey = async (deps: Deps, { user_id, amr }: Session): Promise<boolean> =>
+  amr.includes('pwd') && canHavePasskeys(deps.config) && (await listPasskeys(deps.db, user_id)).length === 0;

@@ -178,13 +178,27 @@ export async function pathWithoutSignIn(
 /** How a sign-in begins, as the page offers it. */
 export type Way = 'password' | 'passkey' | 'mail_code' | `provider.${string}`;
 
-/** @param way remembered for the next sign-in in this browser; left out where a user confirms. */
+/** Where a passkey is offered on the way to an application. */
+export const offerOnTheWayPath = '/signin/passkey-offer';
+/** For so long none is offered again in the same browser. */
+export const offerSeconds = 30 * 86_400;
+
+/** The script of the sign-in page has found that this device can have a passkey. Kept until the sign-in is complete. */
+export function noteAbleDevice(deps: Pick<Deps, 'config'>, reply: FastifyReply): void {
+  setCookie(reply, deps.config, cookieNames(deps.config).ableDevice, '1', pendingSignInSeconds);
+}
+
+/**
+ * @param way remembered for the next sign-in in this browser; left out where a user confirms.
+ * @param isAble as {@link noteAbleDevice} says; in the second step its cookie does.
+ */
 export function redirectAfterSignIn(
   deps: Pick<Deps, 'config'>,
   reply: FastifyReply,
   signInRequest: SignInRequest,
   outcome: Outcome,
   way?: Way,
+  isAble = cookie(reply.request, cookieNames(deps.config).ableDevice) === '1',
 ): FastifyReply {
   const names = cookieNames(deps.config);
   if (way !== undefined) setCookie(reply, deps.config, names.lastWay, way, deviceSeconds);
@@ -197,7 +211,15 @@ export function redirectAfterSignIn(
   const { trustCookie } = outcome;
   if (trustCookie) setCookie(reply, deps.config, names.trusted, trustCookie.value, trustCookie.maxAge);
   if (cookie(reply.request, names.attempt) !== undefined) clearCookie(reply, deps.config, names.attempt);
-  return reply.redirect(returnPathOf(signInRequest), 303);
+  if (isAble) clearCookie(reply, deps.config, names.ableDevice);
+  const { request_id, asksSecondFactor } = signInRequest;
+  const isOffered = isAble && !asksSecondFactor && cookie(reply.request, names.passkeyOffer) === undefined;
+  return reply.redirect(
+    isOffered && request_id !== undefined
+      ? `${offerOnTheWayPath}${returnTargetQuery({ request_id })}`
+      : returnPathOf(signInRequest),
+    303,
+  );
 }
 
 export const returnPathOf = ({ request_id, next = defaultPath }: Pick<SignInRequest, 'request_id' | 'next'>): string =>

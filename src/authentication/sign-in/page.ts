@@ -42,6 +42,9 @@ export type SignInForm = ReturnTarget &
     offersMailCode: boolean;
   };
 
+/** The script writes into it whether this device can have a passkey, so that one is offered where it can. */
+const ableDeviceField = html`<input type="hidden" name="able_device">`;
+
 export const signInPage = (view: View, form: SignInForm): Page => ({
   title: view.plain('signin.title'),
   words: 'sign_in',
@@ -52,7 +55,7 @@ ${continuesTo(view, form) || html`<p class="soft">${view.t('signin.to_account')}
 ${form.again && html`<p>${view.t(`signin.again.${form.again.why}`, { email: html`<strong>${form.again.email}</strong>` })}</p>`}
 ${notice(form.notice)}${form.problem}
 <form method="post" action="/signin">
-${returnTargetFields(form)}
+${returnTargetFields(form)}${form.offersPasskey && form.request_id !== undefined && ableDeviceField}
 <label for="username">${view.t('field.email')}</label>
 <input id="username" name="username" type="text" autocomplete="username webauthn" inputmode="email" autocapitalize="none"
  spellcheck="false" required maxlength="254" value="${form.username ?? ''}"${form.username ? '' : html` autofocus`}>

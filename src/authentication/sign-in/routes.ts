@@ -22,6 +22,7 @@ import {
   appOf,
   endOf,
   localPath,
+  noteAbleDevice,
   type Outcome,
   pathWithoutSignIn,
   type ReturnTarget,
@@ -78,9 +79,10 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
   });
 
   app.post('/signin', { config }, async (request, reply) => {
-    const { username = '', password = '', request: request_id, next, stay } = readForm(request.body);
+    const { username = '', password = '', request: request_id, next, stay, able_device } = readForm(request.body);
     const step = await readSignIn(request, { username, request: request_id, next, stay });
-    return attemptPassword(deps, request, reply, { ...step, way: 'password', username, password });
+    const isAble = able_device === '1' && step.returnTarget.request_id !== undefined;
+    return attemptPassword(deps, request, reply, { ...step, way: 'password', isAble, username, password });
   });
 
   if (deps.config.mailCodes && deps.mail.works)
@@ -187,6 +189,8 @@ type Attempt = {
   page: (problem: Html | false) => Page | Promise<Page>;
   /** @returns undefined for a wrong password. */
   attempt: (signInRequest: SignInRequest) => Promise<Outcome | undefined>;
+  /** The device can have a passkey, of a password that was typed on the way to an application. */
+  isAble?: boolean;
   /** Remembered for the next sign-in in this browser; left out for a confirmation and the second step. */
   way?: Way;
   /** The refusals that the page shows. */
@@ -198,14 +202,23 @@ async function answerAttempt(
   deps: Deps,
   request: FastifyRequest,
   reply: FastifyReply,
-  { returnTarget, view, page, attempt, way, explains = ({ status }) => status !== 401 && status < 500 }: Attempt,
+  {
+    returnTarget,
+    view,
+    page,
+    attempt,
+    way,
+    isAble,
+    explains = ({ status }) => status !== 401 && status < 500,
+  }: Attempt,
 ): Promise<FastifyReply> {
   const signInRequest = await signInRequestOf(deps, request, returnTarget);
   return answerForm(reply, view, {
     async act() {
       requireCookie(deps, request, reply);
       const outcome = await attempt(signInRequest);
-      if (outcome) return redirectAfterSignIn(deps, reply, signInRequest, outcome, way);
+      if (outcome?.kind === 'second_factor' && isAble) noteAbleDevice(deps, reply);
+      if (outcome) return redirectAfterSignIn(deps, reply, signInRequest, outcome, way, isAble);
       return { ...(await page(alert(view.t('signin.wrong')))), status: 401 };
     },
     redraw: (_, problem) => page(problem),

@@ -20,6 +20,8 @@ export const cookieNames = (config: Pick<Config, 'cookiePrefix'>) => ({
   clientTest: `${config.cookiePrefix}_client_test`,
   /** The user who does not want a passkey on this device for now. */
   passkeyOffer: `${config.cookiePrefix}_passkey_offer`,
+  /** This device can have a passkey, as the script of a sign-in page has found. */
+  ableDevice: `${config.cookiePrefix}_able_device`,
   /** How the last sign-in here began; not whose it was. */
   lastWay: `${config.cookiePrefix}_last_way`,
   /** The language that was chosen at the foot of a page. */

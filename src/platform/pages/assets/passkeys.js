@@ -107,6 +107,11 @@
     without.hidden = supported;
     without.textContent = without.dataset.unsupported;
   }
+  const field = document.querySelector('[name=able_device]');
+  if (field && supported)
+    void PublicKeyCredential.isUserVerifyingPlatformAuthenticatorAvailable().then((isAble) => {
+      field.value = isAble ? '1' : '';
+    });
   for (const form of supported ? document.querySelectorAll('form[data-passkey]') : []) {
     form.addEventListener('submit', onSubmit);
     form.hidden = false;
