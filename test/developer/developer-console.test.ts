@@ -926,7 +926,8 @@ test('a failure that cannot be kept changes no answer', async (t) => {
   const wrong = () => client.with({ client_secret: 'cs_wrong' }).post('/oauth/introspect', { token: 'x' });
   const expected = await wrong();
   await failuresOf(owner, client.client_id, 1);
-  await plain(signet.deps.db).run('drop table client_failures', []);
+  const { parts } = signet.deps.db;
+  for (const { schema } of parts) await plain(parts[0]!).run(`drop table ${schema ? `${schema}.` : ''}client_failures`);
   const answer = await wrong();
   assert.deepEqual([answer.status, answer.text], [expected.status, expected.text]);
   const isLogged = () => signet.logLines.some((line) => line.includes('a client failure was not recorded'));

@@ -395,7 +395,7 @@ const signatures = (signed: readonly string[], count: number) =>
   until(`${count} tokens are signed`, () => signed.length >= count);
 
 test('SQLite: tokens are signed while their change is flushed, and sent after that', async (t) => {
-  const signet = await startSignet(t);
+  const signet = await startSignet(t, { engine: 'sqlite' });
   const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner });
   const signed = watchSignatures(signet.deps);
@@ -419,7 +419,7 @@ test('SQLite: tokens are signed while their change is flushed, and sent after th
 });
 
 test('SQLite: tokens whose change may not have been kept are never sent', async (t) => {
-  const signet = await startSignet(t);
+  const signet = await startSignet(t, { engine: 'sqlite' });
   const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner });
   const { refresh_token } = await owner.obtainTokens(client);

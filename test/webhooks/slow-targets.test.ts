@@ -7,6 +7,7 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import { quickJobs, runJobs, startJobs } from '../../src/app/jobs.ts';
 import { findDeliveries } from '../../src/webhooks/list-webhooks.ts';
 import { createWebhook, disable, enable, rotateSecret, sendTest } from '../../src/webhooks/manage-webhook.ts';
+import { newUserIn } from '../support/buckets.ts';
 import { plain } from '../support/plain-sql.ts';
 import { startSignet, testSignet } from '../support/signet.ts';
 import { until } from '../support/until.ts';
@@ -42,7 +43,8 @@ test('a target that does not answer delays no other, and gets a few deliveries a
   const signet = await startSignet(t, { env });
   const [hanging, receiver] = [await openHanging(t), await openReceiver(t)];
   await createWebhook(signet.deps, caller, { url: hanging.url, event_types });
-  for (let user = 0; user < 8; user += 1) await signet.newUser();
+  const part = signet.deps.db.parts.at(-1)!; // in each part of the store it gets as many
+  for (let user = 0; user < 8; user += 1) await newUserIn(signet, part);
   const stop = startJobs(signet.deps);
   t.after(stop);
   await until('the target is asked', () => hanging.held.length > 0);
