@@ -3,6 +3,7 @@ import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import type { Visitor } from '../support/chromium.ts';
 import { askForRecovery, waitForRecovery } from '../support/factor-recoveries.ts';
+import { giveLogo } from '../support/logo-host.ts';
 import { linkIn } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
@@ -206,10 +207,19 @@ async function consentPages({ signet, ada, client }: SeededSignet, visitors: Vis
     consent: 'required',
     allowed_scopes: ['openid', 'profile', 'email', 'offline_access', 'entitlements:read'],
   });
+  const pictured = await signet.registerClient({
+    owner: ada,
+    name: 'Field Notes for friends',
+    consent: 'required',
+    logo_url: 'https://field-notes.example.com/friends.png',
+  });
+  await giveLogo(signet, pictured.client_id);
   const scope = 'openid profile email offline_access entitlements:read';
   const choice = await waiting(visitors.ada, signet, client, { prompt: 'select_account' });
   return [
     { name: 'consent', path: await waiting(visitors.ada, signet, asking, { scope }), as: 'ada' },
+    { name: 'consent-with-logo', path: await waiting(visitors.ada, signet, pictured), as: 'ada' },
+    { name: 'client-with-logo', path: `/admin/clients/${pictured.client_id}`, as: 'ada' },
     { name: 'account-choice', path: choice, as: 'ada' },
   ];
 }

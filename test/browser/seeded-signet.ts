@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Visitor } from '../support/chromium.ts';
+import { giveLogo } from '../support/logo-host.ts';
 import type { Mailbox } from '../support/mailbox.ts';
 import { plain } from '../support/plain-sql.ts';
 import type { RegisteredClient } from '../support/relying-party.ts';
@@ -52,7 +53,9 @@ export async function startSeededSignet(t: TestContext): Promise<SeededSignet> {
     allowed_scopes: ['openid', 'profile', 'email', 'offline_access', 'entitlements:read'],
   };
   const homepage_url = 'https://field-notes.example.com/about';
-  const client = await signet.registerClient({ ...app, name: 'Field Notes', homepage_url });
+  const logo_url = 'https://field-notes.example.com/logo.png';
+  const client = await signet.registerClient({ ...app, name: 'Field Notes', homepage_url, logo_url });
+  await giveLogo(signet, client.client_id);
   const long = await signet.registerClient({ ...app, name: 'Vereinsunterlagenverwaltungsgesellschaft Oberammergau' });
   for (const one of [client, long]) {
     await ada.obtainTokens(one, { scope: 'openid profile email offline_access' });

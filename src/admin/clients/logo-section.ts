@@ -6,8 +6,11 @@ import type { View } from '../../platform/pages/view.ts';
 import { buttonForm, clientPath } from '../components.ts';
 import { wasApproved } from './decision-forms.ts';
 
-/** The very bytes that users would see, where they come from, and what a reviewer can do about them. */
-export function logoSection(view: View, client: Client, logo: LogoState): Html {
+/**
+ * The very bytes that users would see, where they come from, and what a reviewer can do about them.
+ * @param isReviewer whether the reader may decide about this client.
+ */
+export function logoSection(view: View, client: Client, logo: LogoState, isReviewer: boolean): Html {
   const { t } = view;
   const path = `${clientPath(client)}/logo`;
   const mayDecide = view.may('clients:approve');
@@ -17,7 +20,7 @@ ${logo.picture_id === null ? html`<p>${missing(view, logo)}</p>` : picture(view,
 ${
   mayDecide &&
   html`<div class="actions">${buttonForm(t(logo.fetched_at === null ? 'admin.clients.logo.fetch' : 'admin.clients.logo.fetch_again'), { path, id: 'client-logo-fetch', style: 'quiet' })}
-${wasApproved(client) && !needsReview(client) && changes(view, client, logo)}</div>`
+${isReviewer && wasApproved(client) && !needsReview(client) && changes(view, client, logo)}</div>`
 }`;
 }
 

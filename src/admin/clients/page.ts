@@ -71,11 +71,11 @@ ${client.owner_user_id === null && view.may('clients:write') && ownerActions(vie
 ${facts(view, of)}
 ${lastRejection ? rejectionNote(view, lastRejection) : statusReason(view, client)}
 ${risks.length > 0 && riskList(view, risks, owner)}
+${of.logo && logoSection(view, client, of.logo, reviewerProblem === undefined)}
 <h2>${view.t(client.pending_change === null ? 'admin.clients.registered' : 'admin.clients.change')}</h2>
 ${links(view, proposalOf(client))}
 ${needsReview(client) && ownersNote(view, client)}
 ${differenceTable(view, client, lastRejection)}
-${of.logo && logoSection(view, client, of.logo)}
 ${charts}
 <p><a href="${clientPath(client)}/logout-deliveries">${view.t('logouts.title')}</a></p>
 ${view.may('audit:read') && html`<p><a href="${pathWith('/admin/audit', { who: client.client_id })}">${view.t('admin.history')}</a></p>`}

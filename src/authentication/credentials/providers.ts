@@ -1,4 +1,7 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { isLoopback } from '../../platform/ip-address.ts';
+import { readPicture } from '../../platform/picture-files.ts';
 import { displayNameProblem } from '../../platform/text.ts';
 
 /** An OpenID Connect issuer that is built in. */
@@ -34,6 +37,20 @@ export type Provider = KnownProvider & {
   readonly groupsClaim?: string;
   /** What is asked for beside `openid email profile`. */
   readonly scope?: string;
+  /** The operator's own file for its button. */
+  readonly logo?: string;
+};
+
+/** Whose own mark may stand on a button, and is part of the program: `assets/mark-<name>.svg` (decision 73). */
+const marks: readonly { name: string; isIssuer(host: string): boolean }[] = [
+  { name: 'google', isIssuer: (host) => host === 'accounts.google.com' },
+  { name: 'microsoft', isIssuer: (host) => host === 'login.microsoftonline.com' },
+];
+
+/** @returns undefined where none is shipped. */
+export const markOf = ({ issuer }: Pick<Provider, 'issuer'>): string | undefined => {
+  const { host } = new URL(issuer);
+  return marks.find((one) => one.isIssuer(host))?.name;
 };
 
 export type ProviderSettings = { readonly providers: readonly Provider[] };
@@ -51,7 +68,7 @@ export function traitsOf(issuer: string): Pick<Provider, 'promptToChoose' | 'omi
 export const knownIssuer = (id: string): Pick<KnownProvider, 'issuer' | 'label'> | undefined =>
   knownProviders.find((one) => one.id === id);
 
-const parts = ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET', 'LABEL', 'GROUPS_CLAIM', 'SCOPE'] as const;
+const parts = ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET', 'LABEL', 'GROUPS_CLAIM', 'SCOPE', 'LOGO'] as const;
 type Part = (typeof parts)[number];
 
 /** `SIGNET_PROVIDER_<ID>_<part>`, for any issuer that is not in {@link knownProviders}. */
@@ -114,7 +131,7 @@ function readProvider(environment: Environment, { id, prefix, known }: Candidate
   const missing = (part: Part) => refuse(`${prefix}_${part} is missing, although ${prefix}_${set} is set.`);
   const label = read('LABEL') ?? known?.label ?? id;
   if (!isLabel(label)) refuse(`${prefix}_LABEL must be 1 to 40 visible characters.`);
-  const [groupsClaim, scope] = [read('GROUPS_CLAIM'), read('SCOPE')];
+  const [groupsClaim, scope, logo] = [read('GROUPS_CLAIM'), read('SCOPE'), read('LOGO')];
   if (groupsClaim !== undefined && !isClaimName(groupsClaim))
     refuse(`${prefix}_GROUPS_CLAIM must be the name of a claim: 1 to 200 printable ASCII characters without spaces.`);
   if (scope !== undefined && !isScope(scope))
@@ -129,7 +146,23 @@ function readProvider(environment: Environment, { id, prefix, known }: Candidate
     client_secret: read('CLIENT_SECRET') ?? missing('CLIENT_SECRET'),
     ...(groupsClaim !== undefined && { groupsClaim }),
     ...(scope !== undefined && { scope }),
+    ...(logo !== undefined && { logo: readLogo(logo, prefix, refuse) }),
   });
+}
+
+/** KB of the file for a button. */
+const maxLogoKb = 8;
+
+/** @returns its path, once its bytes were looked at. */
+function readLogo(path: string, prefix: string, refuse: Refuse): string {
+  if (!existsSync(path)) return refuse(`${prefix}_LOGO names a file that does not exist.`);
+  const file = readFileSync(path);
+  const found = file.length > maxLogoKb * 1024 ? undefined : readPicture(file);
+  if (!found || found.width !== found.height || found.width > 512)
+    return refuse(
+      `${prefix}_LOGO must name a PNG, JPEG or WebP file of at most ${maxLogoKb} KB, a square of at most 512 pixels.`,
+    );
+  return resolve(path);
 }
 
 function readIssuer(text: string, prefix: string, refuse: Refuse): string {

@@ -8,6 +8,7 @@ import {
 import { type Html, html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { markOf } from '../credentials/providers.ts';
 import type { ConfirmationMethods } from '../credentials/sign-in-methods.ts';
 import { passkeyForm, passkeyScripts } from '../passkeys/page.ts';
 import { cancelForm, signOutForm } from '../sessions/page.ts';
@@ -160,6 +161,12 @@ const otherSignInMethods = (view: View, form: SignInForm, confirm?: '1'): Html |
   form.providers.length > 0 &&
   html`<p class="or"><span>${view.t('signin.or')}</span></p>
 <ul class="ways">${form.providers.map(
-    ({ id, label }) =>
-      html`<li><a class="button quiet" id="signin-${id}" href="/auth/${id}/login${returnTargetQuery(form, confirm)}">${view.t('signin.with', { provider: label })}${lastUsed(view, form, `provider.${id}`)}</a></li>`,
+    (one) =>
+      html`<li><a class="button quiet" id="signin-${one.id}" href="/auth/${one.id}/login${returnTargetQuery(form, confirm)}">${providerMark(view, one)}${view.t('signin.with', { provider: one.label })}${lastUsed(view, form, `provider.${one.id}`)}</a></li>`,
   )}</ul>`;
+
+/** The operator's own file, or the provider's mark, where its rules allow one. */
+function providerMark({ branding: { marks } }: View, one: SignInForm['providers'][number]): Html | false {
+  const mark = marks[`provider:${one.id}`] ?? marks[markOf(one) ?? ''];
+  return mark !== undefined && html`<img class="mark" src="${mark.path}" alt="" width="22" height="22"> `;
+}

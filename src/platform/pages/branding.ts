@@ -29,6 +29,8 @@ export type Look = Readonly<ReturnType<typeof inEffect>> & {
   readonly touchIcon: Logo | undefined;
   /** The scripts by the name of their file, without `.js`. */
   readonly scripts: Readonly<Record<string, Asset>>;
+  /** What stands on buttons of providers: what is shipped by its name, the operator's own by `provider:` and the id of the provider. */
+  readonly marks: Readonly<Record<string, Asset>>;
   /** For what reads the settings. */
   readonly brand: Brand;
   /** What was made for it alone. */
@@ -75,9 +77,11 @@ const freshForMs = 1000;
 /** Stylesheets and pictures that are kept in memory: a page that was drawn before a change still asks for its own. */
 const maxAssets = 100;
 
+type ProviderLogos = { readonly providers: readonly { readonly id: string; readonly logo?: string }[] };
+
 /** The files that all pages share, and the brand. */
 export async function openBranding(
-  { config, clock }: { config: Pick<Config, 'brand' | 'support'>; clock: Clock },
+  { config, clock }: { config: Pick<Config, 'brand' | 'support'> & ProviderLogos; clock: Clock },
   source: BrandSource,
 ): Promise<Branding> {
   const rules = readAsset(`${folder}/signet.css`);
@@ -91,7 +95,18 @@ export async function openBranding(
     return one;
   };
   const fixed = new Map<string, Asset>();
+  const marks: Record<string, Asset> = {};
+  const addMark = (name: string, mark: Asset) => {
+    marks[name] = mark;
+    fixed.set(mark.path, mark);
+  };
+  for (const { id, logo } of config.providers) {
+    const picture = logo === undefined ? undefined : readPicture(readFileSync(logo));
+    if (picture) addMark(`provider:${id}`, asset(`provider-${id}${extensionOf(picture.media_type)}`, picture.content));
+  }
   for (const file of listAssets(folder)) {
+    const [, mark] = /^mark-(\w+)\.svg$/.exec(file) ?? [];
+    if (mark !== undefined) addMark(mark, asset(file, Buffer.from(readAsset(`${folder}/${file}`).trim())));
     if (!file.endsWith('.js')) continue;
     const script = asset(file, Buffer.from(withoutCommentLines(readAsset(`${folder}/${file}`))));
     scripts[file.slice(0, -3)] = script;
@@ -138,6 +153,7 @@ export async function openBranding(
       icon,
       touchIcon: given.touch_icon,
       scripts,
+      marks,
       brand: {
         ...config.brand,
         name: brand.name,
