@@ -27,6 +27,7 @@ const passing = new Set([
 /** What a person does in a browser. A selector is one of CSS, and means what is visible of it. */
 export class Tab {
   readonly #driver: Driver;
+  #left = 0;
 
   constructor(driver: Driver) {
     this.#driver = driver;
@@ -46,9 +47,9 @@ export class Tab {
     return this.#leaving(() => this.click(selector));
   }
 
-  /** The back button. What it leads to may be a page as it was left, so the case says what it waits for. */
-  async back(): Promise<void> {
-    await this.#driver.send('back');
+  /** The back button. What it leads to may be a page as it was left. */
+  back(): Promise<void> {
+    return this.#leaving(() => this.#driver.send('back'));
   }
 
   /** Of the document that is shown: WebKit's driver knows that of the one that is awaited. */
@@ -236,14 +237,17 @@ export class Tab {
     return found[0]![elementKey];
   }
 
-  /** The document that is left gets a mark, which the next one does not have. */
+  /** The document that is left gets a mark of its own, which no other one has. */
   async #leaving(act: () => Promise<unknown>): Promise<void> {
-    await this.evaluate('document.documentElement.setAttribute("data-left", "")').catch(() => undefined);
+    this.#left += 1;
+    const mark = String(this.#left);
+    await this.evaluate('document.documentElement.setAttribute("data-left", arguments[0])', mark).catch(
+      () => undefined,
+    );
     await act();
-    const isThere = () =>
-      this.evaluate(
-        'return document.readyState === "complete" && !document.documentElement.hasAttribute("data-left")',
-      ).catch(() => false);
+    const script =
+      'return document.readyState === "complete" && document.documentElement.getAttribute("data-left") !== arguments[0]';
+    const isThere = () => this.evaluate(script, mark).catch(() => false);
     await this.#untilSeen('another page is shown', async () => (await isThere()) === true);
   }
 
