@@ -1,4 +1,4 @@
-import { deliveryFields, deliveryQueue } from '../deliveries/queue.ts';
+import { deliveryFields, deliveryQueue, isInState } from '../deliveries/queue.ts';
 import { mayNow } from '../entitlements/statements.ts';
 import type { Db, Part } from '../platform/db/db.ts';
 import { exportedTable } from '../platform/db/exported-table.ts';
@@ -274,8 +274,7 @@ const LastDelivery = row('signal_deliveries', { delivered_at: nullable(integer) 
 /** When the receiver took a signal last. Undefined if none is known. */
 export async function lastDelivered(db: Db, stream_id: StreamId): Promise<number | undefined> {
   const statement = sql`select max(delivered_at) as delivered_at from (select delivered_at from signal_deliveries
-       where stream_id = ${stream_id} and delivered_at is not null and next_attempt_at is null and dead_at is null
-       order by created_at desc limit 100) as latest`;
+       where stream_id = ${stream_id} and ${isInState('delivered')} order by created_at desc limit 100) as latest`;
   const times = (await askAll(db, (part) => part.get(LastDelivery, statement))).flatMap(
     (one) => one?.delivered_at ?? [],
   );

@@ -4,6 +4,7 @@ import { now } from '../../src/platform/clock.ts';
 import { plain } from '../support/plain-sql.ts';
 import type { RegisteredClient } from '../support/relying-party.ts';
 import { newService, postEntitlement, writeOf } from '../support/services.ts';
+import { signalClient } from '../support/signal-receiver.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
 import { visitedRows, watchReads } from '../support/visited-rows.ts';
@@ -16,12 +17,19 @@ const counted = (sql: string) => Number(/^select count\(\*\).* limit (\d+)\) as 
 const many = 20_000;
 const fewer = 5000;
 
-type World = { signet: Signet; admin: TestUser; user: TestUser; client: RegisteredClient; webhook_id: string };
+type World = {
+  signet: Signet;
+  admin: TestUser;
+  user: TestUser;
+  client: RegisteredClient;
+  webhook_id: string;
+  stream_id: string;
+};
 
 const rows = (count: number) => `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})`;
 
 /** A user, a client, a webhook and an administrator who have a great deal of everything. */
-async function fill({ signet, admin, user, client, webhook_id }: World): Promise<void> {
+async function fill({ signet, admin, user, client, webhook_id, stream_id }: World): Promise<void> {
   const { db } = signet.deps;
   const at = now(signet.deps);
   const { client_id } = client;
@@ -61,6 +69,9 @@ async function fill({ signet, admin, user, client, webhook_id }: World): Promise
     `insert into logout_deliveries (delivery_id, client_id, user_id, session_id, created_at, attempts, delivered_at, dead_at, next_attempt_at)
        ${rows(fewer)} select 'msg_l' || i, '${client_id}', '${user_id}', 'ses_' || i, ${at} - i, 1,
          case when i % 3 = 0 then ${at} end, case when i % 3 = 1 then ${at} end, case when i % 3 = 2 then ${at} + 60 end from n`,
+    `insert into signal_deliveries (delivery_id, stream_id, user_id, event_id, ordinal, event_type, payload, created_at, attempts, delivered_at, dead_at, next_attempt_at)
+       ${rows(fewer)} select 'msg_s' || i, '${stream_id}', '${user_id}', 'evt_s' || i, 0, 'session-revoked', '{"members":{}}', ${at} - i, 1,
+         case when i % 3 = 0 then ${at} end, case when i % 3 = 1 then ${at} end, case when i % 3 = 2 then ${at} + 60 end from n`,
     `insert into webhook_deliveries (delivery_id, webhook_id, event_id, event_type, payload, created_at, attempts, delivered_at, dead_at, next_attempt_at)
        ${rows(fewer)} select 'msg_w' || i, '${webhook_id}', 'evt_w' || i, 'user.created', '{}', ${at} - i, 1,
          case when i % 3 = 0 then ${at} end, case when i % 3 = 1 then ${at} end, case when i % 3 = 2 then ${at} + 60 end from n`,
@@ -73,14 +84,19 @@ async function fill({ signet, admin, user, client, webhook_id }: World): Promise
 type Document = { paths: Record<string, { get?: { parameters: { name: string; in: string; required: boolean }[] } }> };
 
 /** Every operation that reads and takes no other parameters than these. */
-async function readingOperations({ signet, user, client, webhook_id }: World): Promise<string[]> {
+async function readingOperations({ signet, user, client, webhook_id, stream_id }: World): Promise<string[]> {
   const { paths } = (await (await fetch(`${signet.url}/openapi.json`)).json()) as Document;
   const ids = new Map(
-    Object.entries({ '{user_id}': user.user_id, '{client_id}': client.client_id, '{webhook_id}': webhook_id }),
+    Object.entries({
+      '{user_id}': user.user_id,
+      '{client_id}': client.client_id,
+      '{webhook_id}': webhook_id,
+      '{stream_id}': stream_id,
+    }),
   );
   return Object.entries(paths).flatMap(([path, { get }]) => {
     const address = path.replaceAll(/\{\w+\}/g, (name) => ids.get(name) ?? name);
-    return get && path.startsWith('/v1/') && !address.includes('{') ? [address] : [];
+    return get && /^\/v1\/(?!signals\/)/.test(path) && !address.includes('{') ? [address] : [];
   });
 }
 
@@ -100,7 +116,10 @@ test('no read of a page or an operation looks at more rows when a user, a client
   const { authorization } = await newService(signet);
   await postEntitlement(signet, authorization, writeOf(user_id));
   await signet.deps.auditLog.seal();
-  const world = { signet, admin, user, client, webhook_id };
+  const signals = await signalClient(signet);
+  const stream = await signals.create();
+  const { stream_id } = stream;
+  const world = { signet, admin, user, client, webhook_id, stream_id };
   await fill(world);
   const reads = watchReads(signet.deps.db);
 
@@ -111,6 +130,9 @@ test('no read of a page or an operation looks at more rows when a user, a client
   for (const path of await readingOperations(world)) {
     await get(/^\/v1\/(?:me|oauth)\b/.test(path) ? user.browser : admin.browser, path);
   }
+  for (const endpoint of ['configuration_endpoint', 'status_endpoint'])
+    assert.equal((await signals.call('GET', `${endpoint}?stream_id=${stream_id}`)).status, 200);
+  assert.equal(Object.keys((await signals.poll(stream)).sets).length, 100);
   const by = (id: string) => `actor=user:${id}`;
   for (const filter of [
     ...[`target=${client_id}`, `target=${user_id}`, by(user_id), by(admin.user_id), `about=${user_id}`],
@@ -132,7 +154,18 @@ test('no read of a page or an operation looks at more rows when a user, a client
   const clientPage = `/clients/${client_id}`;
   const userPage = `/users/${user_id}`;
   for (const path of [
-    ...['', '/clients', '/users', '/audit', '/webhooks', `/webhooks/${webhook_id}`, clientPage, userPage],
+    ...[
+      '',
+      '/clients',
+      '/users',
+      '/audit',
+      '/webhooks',
+      `/webhooks/${webhook_id}`,
+      '/signals',
+      `/signals/${stream_id}`,
+      clientPage,
+      userPage,
+    ],
     ...[
       `${clientPage}/logout-deliveries`,
       `${userPage}/entitlements?product=editor`,
