@@ -350,6 +350,27 @@ onBothEngines('the mails say who, when and where, in the language of the user', 
   assert.match(first.text, /UTC/);
 });
 
+onBothEngines('the notice goes to the addresses that providers have verified, and to no others', async (t, engine) => {
+  const { signet, user } = await world(t, engine);
+  const at = Math.floor(signet.clock() / 1000);
+  for (const [place, verified] of [
+    ['verified', at],
+    ['unverified', null],
+  ] as const)
+    await plain(signet.deps.db).run(
+      `insert into identities (issuer, subject, user_id, provider, email, linked_at, last_used_at, email_verified_at)
+       values ($1, '1', $2, 'acme', $3, $4, $4, $5)`,
+      [`https://${place}.example.com`, user.user_id, `${place}@example.org`, at, verified],
+    );
+  await ask(user);
+  const elsewhere = await signet.mailbox.next('verified@example.org', subject('factor_recovery'));
+  await signet.mailbox.next(user.email, subject('factor_recovery'));
+  const stopped = await user.elsewhere().browser.post(linkIn(elsewhere.text, '/recover/stop'));
+  assert.match(stopped.text, sentence('recovery.stopped.title'), 'its link stops it');
+  await signet.mailbox.next('verified@example.org', subject('factor_recovery_stopped'));
+  assert.ok(!signet.mailbox.recipients.includes('unverified@example.org'));
+});
+
 onBothEngines('a trusted browser is not the factor that was lost: its sign-in ends nothing', async (t, engine) => {
   const it = await world(t, engine, { SIGNET_TRUSTED_BROWSER_DAYS: '30' });
   const { signet, user, app } = it;
