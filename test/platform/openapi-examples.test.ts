@@ -281,6 +281,10 @@ const calls: Record<string, Prepare> = {
     const [secret] = ((await given.admin.browser.get(secrets)).json?.secrets ?? []) as { secret_id: string }[];
     return { path: { client_id, secret_id: secret?.secret_id ?? '' } };
   },
+  'post /v1/admin/clients/{client_id}/logo': async ({ signet, user }) => {
+    const logo_url = 'https://app.test/logo.png'; // nothing answers there, which is what it says
+    return { path: { client_id: (await signet.registerClient({ owner: user, approved: false, logo_url })).client_id } };
+  },
   'delete /v1/admin/clients/{client_id}': async (given) => ({ path: { client_id: await pending(given) } }),
   'post /v1/admin/clients/{client_id}/approve': async (given) => ({ path: { client_id: await pending(given) } }),
   'post /v1/admin/clients/{client_id}/reject': async (given) => ({ path: { client_id: await pending(given) } }),
