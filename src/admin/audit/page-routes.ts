@@ -16,7 +16,7 @@ import { unauthenticatedPage } from './unauthenticated-page.ts';
 
 const path = '/admin/audit';
 /** With the details of each event, a page of them weighs less than 60 KB. */
-const eventsPerPage = 15;
+const eventsPerPage = 12;
 const unauthenticatedPerPage = 25;
 /** Others are found by their name. */
 const administratorsShown = 20;
