@@ -28,6 +28,8 @@ const passing = new Set([
 export class Tab {
   readonly #driver: Driver;
   #left = 0;
+  /** What was tried again, for a failure: a browser may have done it before it answered with an error. */
+  readonly #retried: string[] = [];
 
   constructor(driver: Driver) {
     this.#driver = driver;
@@ -256,7 +258,8 @@ export class Tab {
       await until(what, condition);
     } catch (error) {
       const page = await this.evaluate('return document.body.innerText.slice(0, 2000)').catch(String);
-      assert.fail(`${(error as Error).message}\n${await this.url().catch(String)}\n${page}`);
+      const state = await this.evaluate('return location.href + " is " + document.readyState').catch(String);
+      assert.fail([(error as Error).message, state, page, ...this.#retried].join('\n'));
     }
   }
 
@@ -270,6 +273,7 @@ export class Tab {
           return true;
         } catch (error) {
           if (!(error instanceof DriverError) || !passing.has(error.code)) throw error;
+          if (String(error) !== String(last)) this.#retried.push(`${what}: ${error.message}`);
           last = error;
           return false;
         }
