@@ -247,8 +247,9 @@ export class Tab {
       () => undefined,
     );
     await act();
-    const script =
-      'return document.readyState === "complete" && document.documentElement.getAttribute("data-left") !== arguments[0]';
+    // Firefox shows an empty document while it goes from one to the other.
+    const script = `return document.readyState === 'complete' && location.href !== 'about:blank' &&
+      document.documentElement.getAttribute('data-left') !== arguments[0]`;
     const isThere = () => this.evaluate(script, mark).catch(() => false);
     await this.#untilSeen('another page is shown', async () => (await isThere()) === true);
   }
