@@ -8,7 +8,7 @@ import { now } from '../platform/clock.ts';
 import { mustChange } from '../platform/db/change.ts';
 import type { Part } from '../platform/db/db.ts';
 import { tables } from '../platform/db/tables.ts';
-import { newId, type StreamId } from '../platform/ids.ts';
+import { newId } from '../platform/ids.ts';
 import { signSignal } from './sign-signal.ts';
 import {
   claimSignal,
@@ -19,6 +19,7 @@ import {
   hasOnlyFailed,
   insertOwnSignal,
   pauseStream,
+  type Stream,
   signalDeliveries,
 } from './store.ts';
 
@@ -93,22 +94,29 @@ async function giveUp(deps: SendDeps, part: Part, signal: DueSignal, problem: st
   deps.log.warn({ stream_id, delivery_id, problem }, 'a signal was not accepted; an administrator can resend it');
   if (isResent(signal)) return;
   const areFailing = await Promise.all(deps.db.parts.map((one) => one.holds(hasOnlyFailed(stream_id, created_at))));
-  if (areFailing.every((isFailing) => isFailing)) await pause(deps, stream_id, pauseReasons.failing);
+  if (areFailing.every((isFailing) => isFailing)) {
+    await pause(deps, { stream_id, status: 'enabled' }, pauseReasons.failing);
+  }
 }
 
 type PauseDeps = Pick<Deps, 'db' | 'clock' | 'log'>;
 
-/** With an event that tells its receiver (SSF 1.0 §8.1.5). Changes nothing unless the stream is enabled. */
-async function pause(deps: PauseDeps, stream_id: StreamId, reason: string): Promise<void> {
+type Paused = Pick<Stream, 'stream_id' | 'status'>;
+
+/**
+ * With an event that tells its receiver (SSF 1.0 §8.1.5). Changes nothing if the stream has another status by now, or is paused for
+ * this reason.
+ */
+async function pause(deps: PauseDeps, { stream_id, status }: Paused, reason: string): Promise<void> {
   const at = now(deps);
-  const states = { before: { status: 'enabled' }, after: { status: 'paused' } };
+  const states = { before: { status }, after: { status: 'paused' } };
   const event = auditEvent(
     { action: 'signal_stream.paused', actor: 'system', target: stream_id, reason, ...states },
     at,
   );
   const done = await deps.db.shared.change({
     run: {
-      stream: mustChange(pauseStream(stream_id, reason)),
+      stream: mustChange(pauseStream({ stream_id, status }, reason)),
       event: event.statement,
       notice: insertOwnSignal(
         {
@@ -125,7 +133,7 @@ async function pause(deps: PauseDeps, stream_id: StreamId, reason: string): Prom
   if (done.ok) deps.log.error({ stream_id, reason }, 'a signal stream was paused');
 }
 
-/** Pauses streams whose queue is full, so that their receivers learn that they miss something. */
+/** Pauses streams whose queue is full, so that their receivers learn that they miss something, also those who had paused them. */
 export async function pauseFullStreams(deps: PauseDeps): Promise<void> {
-  for (const stream_id of await fullStreams(deps.db)) await pause(deps, stream_id, pauseReasons.full);
+  for (const stream of await fullStreams(deps.db, pauseReasons.full)) await pause(deps, stream, pauseReasons.full);
 }

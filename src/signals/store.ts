@@ -91,10 +91,13 @@ export const lockStream = (stream_id: StreamId): Sql =>
 export const updateStream = (stream_id: StreamId, to: Partial<Omit<StoredStream, 'stream_id'>>): Sql =>
   sql`update signal_streams set ${StoredStream.set(to)} where stream_id = ${stream_id} and deleted_at is null`;
 
-/** Changes nothing unless it is enabled. */
-export const pauseStream = (stream_id: StreamId, reason: string): Sql =>
+/** A condition: it is not paused for this reason already. */
+const isNotPausedFor = (reason: string): Sql => sql`(status <> 'paused' or coalesce(reason, '') <> ${reason})`;
+
+/** Changes nothing unless it has that status, and is not paused for this reason already. */
+export const pauseStream = ({ stream_id, status }: Pick<Stream, 'stream_id' | 'status'>, reason: string): Sql =>
   sql`update signal_streams set status = 'paused', reason = ${reason}
-       where stream_id = ${stream_id} and status = 'enabled' and deleted_at is null`;
+       where stream_id = ${stream_id} and status = ${status} and ${isNotPausedFor(reason)} and deleted_at is null`;
 
 /** From now on it is unknown; a job deletes what waits for it. */
 export const markStreamDeleted = (stream_id: StreamId, now: number): Sql =>
@@ -261,12 +264,18 @@ export const hasOnlyFailed = (stream_id: StreamId, since: number): Sql =>
   sql`exists (select 1 from signal_streams where stream_id = ${stream_id} and status = 'enabled' and deleted_at is null)
       and not exists (select 1 from signal_deliveries where stream_id = ${stream_id} and delivered_at >= ${since})`;
 
-/** Enabled streams that have no room for another signal in some part of the store. */
-export async function fullStreams(db: Db): Promise<StreamId[]> {
-  const statement = sql`select s.stream_id from signal_streams s
-         where s.deleted_at is null and s.status = 'enabled' and not ${hasRoom(raw('s.stream_id'), maxWaiting)}`;
-  const found = (await askAll(db, (part) => part.all(StreamOnly, statement))).flat();
-  return [...new Set(found.map(({ stream_id }) => stream_id))];
+const StreamAndStatus = Stream.pick('stream_id', 'status');
+
+/**
+ * Streams that have no room for another signal in some part of the store, enabled, or paused for another reason than this: these lose
+ * events as well.
+ */
+export async function fullStreams(db: Db, reason: string) {
+  const statement = sql`select s.stream_id, s.status from signal_streams s
+         where s.deleted_at is null and s.status <> 'disabled' and ${isNotPausedFor(reason)}
+           and not ${hasRoom(raw('s.stream_id'), maxWaiting)}`;
+  const found = (await askAll(db, (part) => part.all(StreamAndStatus, statement))).flat();
+  return [...new Map(found.map((one) => [one.stream_id, one])).values()];
 }
 
 const LastDelivery = row('signal_deliveries', { delivered_at: nullable(integer) });

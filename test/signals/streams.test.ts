@@ -185,6 +185,18 @@ testSignet('a receiver refuses a token by setErrs, and gets no more than it asks
   assert.equal((await pushed.call('POST', `${signet.url}/v1/signals/streams/${stream_id}/poll`, {})).status, 404);
 });
 
+/** Leaves no room for another signal in the part of the store in which the user is. */
+async function fill(signet: Signet, stream_id: string, user_id: string) {
+  const part = signet.deps.db.of(user_id);
+  await plain(part).run(
+    `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${maxWaiting})
+     insert into signal_deliveries (delivery_id, stream_id, user_id, event_id, ordinal, event_type, payload, created_at, attempts, next_attempt_at)
+     select 'msg_' || i, $1, $2, 'evt_' || i, 0, 'session-revoked', '{"members":{}}', 1, 0, 1 from n`,
+    [stream_id, user_id],
+  );
+  return part;
+}
+
 testSignet(
   'a full queue takes no more, is paused with a reason, and its receiver learns of it',
   { env },
@@ -193,14 +205,7 @@ testSignet(
     const stream = await client.create();
     const { stream_id } = stream;
     const { user_id } = await signet.newUser();
-    const part = signet.deps.db.of(user_id);
-    await plain(part).run(
-      `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${maxWaiting})
-     insert into signal_deliveries (delivery_id, stream_id, user_id, event_id, ordinal, event_type, payload, created_at, attempts, next_attempt_at)
-     select 'msg_' || i, $1, $2, 'evt_' || i, 0, 'session-revoked', '{"members":{}}', 1, 0, 1 from n`,
-      [stream_id, user_id],
-    );
-    await plain(signet.deps.db).run('select 1 as one');
+    const part = await fill(signet, stream_id, user_id);
     const user = await signet.signedInUser();
     const before = await waiting(signet);
     if (signet.deps.db.of(user.user_id) === part) {
@@ -220,6 +225,27 @@ testSignet(
     );
     await runJobs(signet.deps, ['pause full signal streams']);
     assert.equal((await signet.auditLog({ target: stream_id, action: 'signal_stream.paused' })).length, 1);
+  },
+);
+
+testSignet(
+  'a receiver that had paused its stream learns as well that the queue is full, once',
+  { env },
+  async ({ signet }) => {
+    const client = await signalClient(signet);
+    const stream = await client.create();
+    const { stream_id } = stream;
+    await client.call('POST', 'status_endpoint', { stream_id, status: 'paused', reason: 'Maintenance' });
+    await fill(signet, stream_id, (await signet.newUser()).user_id);
+    await runJobs(signet.deps, ['pause full signal streams']);
+    await runJobs(signet.deps, ['pause full signal streams']);
+    const { json } = await client.call('GET', `status_endpoint?stream_id=${stream_id}`);
+    assert.match(String(json.reason), /queue is full/);
+    const tokens = await Promise.all(Object.values((await client.poll(stream)).sets).map(client.read));
+    assert.deepEqual(
+      tokens.map(({ events }) => events),
+      [{ [streamUpdated]: { status: 'paused', reason: json.reason } }],
+    );
   },
 );
 
