@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { partOfEmail } from '../../src/accounts/statements.ts';
 import { deleteUser, insertUser } from '../../src/accounts/store.ts';
 import { disableUser } from '../../src/admin/users/administer-user.ts';
+import { addressesVerifiedByProviders } from '../../src/authentication/credentials/identities.store.ts';
 import { completeUpstreamAuthorization } from '../../src/authentication/federation/complete-upstream-authorization.ts';
 import { openUpstreams, UpstreamFailure } from '../../src/authentication/federation/upstream.ts';
 import {
@@ -12,6 +13,7 @@ import {
   startUpstreamAuthorization,
 } from '../../src/authentication/federation/upstream-authorization.ts';
 import { now } from '../../src/platform/clock.ts';
+import type { UserId } from '../../src/platform/ids.ts';
 import { WrongMasterKey } from '../../src/platform/vault.ts';
 import type { Answer, Browser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
@@ -460,6 +462,21 @@ test('FD-02: an address and its verification are one statement of one document',
     });
   }
   assert.equal((await own.get('/v1/me')).status, 401);
+});
+
+onBothEngines('an address is a verified one of a user while the provider calls it verified', async (t, engine) => {
+  const { signet, upstream } = await federated(t, { engine });
+  const signIn = async (said: Upstream['account']) => {
+    upstream.account = said;
+    const browser = signet.newBrowser();
+    assert.equal((await signInUpstream(browser)).answer.status, 303);
+    const { user_id } = (await browser.get('/v1/me')).json as { user_id: UserId };
+    return addressesVerifiedByProviders(signet.deps.db, user_id);
+  };
+  assert.deepEqual(await signIn({ sub: 'ada', email: 'ada@example.com', email_verified: true }), ['ada@example.com']);
+  assert.deepEqual(await signIn({ sub: 'ada', email: 'new@example.com', email_verified: true }), ['new@example.com']);
+  assert.deepEqual(await signIn({ sub: 'ada' }), ['new@example.com'], 'nothing is said of it today');
+  assert.deepEqual(await signIn({ sub: 'ada', email: 'new@example.com', email_verified: false }), []);
 });
 
 test('the time of the upstream sign-in comes from the signed id token only', async (t) => {
