@@ -184,6 +184,14 @@ const endings: Readonly<Record<string, (world: World & { keeper: TestUser; stop:
     assert.equal((await keeper.browser.postEmpty('/v1/me/2fa/backup-codes')).status, 200),
   'a passkey is added': ({ keeper }) => keeper.addPasskey(),
   'the user signs out everywhere else': ({ keeper }) => keeper.browser.delete('/v1/me/sessions'),
+  'its user stops it, who is signed in': async ({ signet, keeper, user }) => {
+    assert.match((await keeper.browser.get('/account/security')).text, sentence('recovery.stop.what'));
+    const { text } = await keeper.browser.post('/account/security/recovery/stop');
+    assert.match(text, sentence('recovery.stopped.what'));
+    assert.doesNotMatch((await keeper.browser.get('/account/security')).text, /id="factor-recovery"/);
+    assert.equal((await keeper.browser.post('/account/security/recovery/stop')).location, '/account/security');
+    await signet.mailbox.next(user.email, subject('factor_recovery_stopped'));
+  },
   'an administrator stops it': async ({ signet, user }) => {
     const root = await signet.signedInUser({ role: 'admin' });
     const api = `/v1/admin/users/${user.user_id}/factor-recovery`;

@@ -65,6 +65,16 @@ ${askedFor(view, recovery)}
 <form method="post" action="${stopPath}/${token}"><button type="submit" id="recovery-stop">${view.t('recovery.stop.submit')}</button></form>`,
 });
 
+/** Where its user stops it who is signed in. */
+export const stopOwnPath = '/account/security/recovery/stop';
+
+/** For its user who is signed in: mails may be read late, or by another person. */
+export const recoveryNotice = (view: View, recovery: FactorRecovery): Html =>
+  html`<div class="alert" id="factor-recovery"><p>${view.t('recovery.stop.what')}</p>
+${askedFor(view, recovery)}
+<form method="post" action="${stopOwnPath}"><button type="submit" id="recovery-stop">${view.t('recovery.stop.submit')}</button></form></div>
+`;
+
 export const stoppedPage = (view: View): Page => ({
   title: view.plain('recovery.stopped.title'),
   content: html`<h1>${view.t('recovery.stopped.title')}</h1>

@@ -65,6 +65,15 @@ export async function stopRecoveryByLink(deps: MailDeps, token: string, address:
 }
 
 /**
+ * By its user on a page of the account, who may have come there without a second factor, by a session or a browser that is trusted.
+ * @returns false where none is under way, or no longer.
+ */
+export async function stopOwnRecovery(deps: MailDeps, caller: Caller, user_id: string): Promise<boolean> {
+  const recovery = await recoveryUnderWay(deps, user_id);
+  return recovery !== undefined && stop(deps, recovery, caller, 'stopped');
+}
+
+/**
  * @param words the reason of an administrator, for the log.
  * @throws {RequestError} `not_found` where none is under way; `access_denied` as {@link refuseAgainstAdministrator} says;
  * `invalid_request` for words that are no reason.

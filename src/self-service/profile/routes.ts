@@ -3,6 +3,8 @@ import { type Profile, standardClaimNames } from '../../accounts/statements.ts';
 import { requireUser } from '../../accounts/users.ts';
 import { attributesIn, editableByPerson } from '../../attributes/fields.ts';
 import { securityOverview } from '../../authentication/credentials/sign-in-methods.ts';
+import { stopOwnPath, stoppedPage } from '../../authentication/factor-recovery/page.ts';
+import { recoveryUnderWay, stopOwnRecovery } from '../../authentication/factor-recovery/stop-recovery.ts';
 import { offersPasskey } from '../../authentication/passkeys/routes.ts';
 import { localPath } from '../../authentication/sessions/return-target.ts';
 import { administratorFactorDue } from '../../authentication/sessions/second-factor-policy.ts';
@@ -106,6 +108,15 @@ export async function accountRoutes(app: FastifyInstance, deps: Deps) {
   pages.show('/account/security', async ({ view, session }) => {
     const due = await administratorFactorDue(deps, session);
     const administration = due === undefined ? undefined : { due, isDue: now(deps) >= due };
-    return securityPage(view, await securityOverview(deps, session.user_id), administration);
+    const [overview, recovery] = await Promise.all([
+      securityOverview(deps, session.user_id),
+      recoveryUnderWay(deps, session.user_id),
+    ]);
+    return securityPage(view, overview, { administration, recovery });
+  });
+  pages.post(stopOwnPath, {
+    page: '/account/security',
+    act: async ({ view, session, caller }) =>
+      (await stopOwnRecovery(deps, caller, session.user_id)) ? stoppedPage(view) : '/account/security',
   });
 }

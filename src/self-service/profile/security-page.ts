@@ -1,5 +1,7 @@
 import { accountTab } from '../../authentication/account-tab.ts';
 import type { SecurityOverview } from '../../authentication/credentials/sign-in-methods.ts';
+import { recoveryNotice } from '../../authentication/factor-recovery/page.ts';
+import type { FactorRecovery } from '../../authentication/statements.ts';
 import { listInWords } from '../../platform/i18n/formats.ts';
 import { type Html, html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
@@ -10,8 +12,14 @@ const fewCodes = 3;
 /** From when an administrator without a second factor has no access to administration. */
 type AdministrationDue = { due: number; isDue: boolean } | undefined;
 
+type Notices = {
+  administration: AdministrationDue;
+  /** That the second factors be removed, under way. */
+  recovery: FactorRecovery | undefined;
+};
+
 /** What a user signs in with. */
-export function securityPage(view: View, overview: SecurityOverview, administration: AdministrationDue): Page {
+export function securityPage(view: View, overview: SecurityOverview, { administration, recovery }: Notices): Page {
   // A passkey does not protect the password: only TOTP is required after it.
   const isPasswordEnough = overview.password_changed_at !== null && overview.totp_confirmed_at === null;
   return {
@@ -19,7 +27,7 @@ export function securityPage(view: View, overview: SecurityOverview, administrat
     tab: accountTab('security'),
     content: html`<h1>${view.t('security.title')}</h1>
 <p class="soft">${view.t('security.intro')}</p>
-${administration && html`<div class="alert"><p>${administration.isDue ? view.t('security.admin_due') : view.t('security.admin_due_from', { day: view.day(administration.due) })}</p></div>`}
+${recovery && recoveryNotice(view, recovery)}${administration && html`<div class="alert"><p>${administration.isDue ? view.t('security.admin_due') : view.t('security.admin_due_from', { day: view.day(administration.due) })}</p></div>`}
 ${isPasswordEnough && html`<div class="advice"><p>${view.t('security.advice')}</p></div>`}
 ${onlyWay(view, overview)}
 <ul class="items">
