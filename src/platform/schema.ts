@@ -24,10 +24,10 @@ const builders = {
       Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, markOptional({ ...one })])),
       options,
     ),
-  /** An object whose members all have one schema. */
+  /** An object whose members all have one schema, whatever their names: `.` would leave out those with a line break. */
   Record: (_text: TSchema, value: TSchema, options?: object) => ({
     type: 'object',
-    patternProperties: { '^.*$': value },
+    patternProperties: { '^': value },
     ...options,
   }),
   String: (options?: object) => ({ type: 'string', ...options }),

@@ -197,6 +197,16 @@ async function fill(signet: Signet, stream_id: string, user_id: string) {
   return part;
 }
 
+testSignet('what is no refusal of a token is refused, whatever it is called', { env }, async ({ signet }) => {
+  const client = await signalClient(signet);
+  const stream = await client.create();
+  for (const name of ['a', 'a\nb', '\u2028', ''])
+    for (const value of [null, 5, {}, { err: 1 }]) {
+      const { status, text } = await client.poll(stream, { setErrs: { [name]: value } });
+      assert.equal(status, 400, `${JSON.stringify(name)} ${JSON.stringify(value)} ${text}`);
+    }
+});
+
 testSignet(
   'a full queue takes no more, is paused with a reason, and its receiver learns of it',
   { env },
