@@ -38,6 +38,7 @@ import { answerFormsOnce } from '../platform/pages/form-answers.ts';
 import { assetRoutes } from '../platform/pages/page.ts';
 import { decorateRequests, followBrand, rememberLanguage } from '../platform/pages/view.ts';
 import { scimRefusals, scimRoutes } from '../scim/routes.ts';
+import { activityRoutes } from '../self-service/activity/routes.ts';
 import { userRoutes } from '../self-service/delete-account/routes.ts';
 import { emailAddressRoutes } from '../self-service/email-address/routes.ts';
 import { ownEntitlementRoutes } from '../self-service/entitlements/routes.ts';
@@ -117,6 +118,7 @@ export async function buildApp(deps: Deps, scrape: Scrape = openMetrics(deps)): 
   await logoRoutes(app, deps);
   await sessionRoutes(app, deps);
   await connectedAppRoutes(app, deps);
+  await activityRoutes(app, deps);
   await ownEntitlementRoutes(app, deps);
   await entitlementRoutes(app, deps);
   await signalRoutes(app, deps);

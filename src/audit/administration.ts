@@ -1,4 +1,4 @@
-import { allOf, join, oneOf, type Sql, sql } from '../platform/db/sql.ts';
+import { allOf, asText, join, oneOf, type Sql, sql } from '../platform/db/sql.ts';
 import { actionsBy } from './actions.ts';
 
 // What administrators and the command line have changed, among all that users do for themselves.
@@ -43,3 +43,13 @@ export const keysOfAdministrators = (known: readonly string[]): Sql[] => [
   ...known.map((id) => sql`actor = ${`${id.startsWith('svc_') ? 'service' : 'user'}:${id}`}`),
   ...actionsBy('administrators').map((action) => sql`action = ${action}`),
 ];
+
+/** What users do with their own account that has another target than it. */
+const ownWithoutTarget = ['session.started', 'session.ended_others', 'consent.given', 'app.disconnected'];
+/** The same of what administrators do as well: it names whose it is. */
+const ownByUserId = ['session.ended', 'trusted_browser.ended'];
+
+/** Of what an administrator did, only what they did with their own. */
+export const isOfAccount = (user_id: string): Sql =>
+  sql`(target = ${user_id} or (actor = ${`user:${user_id}`} and (action in ${oneOf(ownWithoutTarget)}
+        or (action in ${oneOf(ownByUserId)} and ${says(sql`after_state`, 'user_id', asText(user_id))}))))`;

@@ -1,5 +1,5 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises';
-import type { Db, OneDb } from '../platform/db/db.ts';
+import type { Db, OneDb, Part } from '../platform/db/db.ts';
 import { askAll, compareText, mergeAll, schemaOf } from '../platform/db/parts.ts';
 import {
   type AuditFilter,
@@ -43,7 +43,13 @@ export const searchAllUnsealed = (
   );
 
 /** Of one chain: rows, and the place before which it goes on, if it does. */
-async function readChain(part: OneDb, filter: AuditFilter, before: number | undefined, limit: number, reads: number) {
+export async function readChain(
+  part: Part,
+  filter: Omit<AuditFilter, 'before'>,
+  before: number | undefined,
+  limit: number,
+  reads: number,
+) {
   const rows: SealedRow[] = [];
   let place = before;
   for (let read = 1; ; read += 1) {

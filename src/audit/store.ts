@@ -4,10 +4,10 @@ import { id, integer, nullable, type RowOf, row, text } from '../platform/db/row
 import { allOf, asBigint, join, oneOf, onFoundRow, raw, type Sql, sql } from '../platform/db/sql.ts';
 import { type EventId, isOwnId } from '../platform/ids.ts';
 import type { AddressQuery } from '../platform/ip-address.ts';
-import { isByAdministrator, keysOfAdministrators } from './administration.ts';
+import { isByAdministrator, isOfAccount, keysOfAdministrators } from './administration.ts';
 
 /** Times are Unix seconds; states are JSON, as texts since the seal is over the text. */
-const AuditRow = row('audit_log', {
+export const AuditRow = row('audit_log', {
   event_id: id<EventId>(),
   at: integer,
   action: text,
@@ -141,6 +141,8 @@ export type AuditFilter = {
   target?: string;
   /** The id of a user, a client or a service credential: what it did and what was done to it. */
   about?: string;
+  /** The id of a user, instead of all of the above but `actions`: what they did with their own account, and what others did with it. */
+  account?: string;
   /** The request in whose course it happened. */
   request_id?: string;
   /** Where the request came from. */
@@ -188,11 +190,15 @@ const isFrom = (address: AddressQuery): Sql =>
 type Way = { keys: readonly Sql[]; place: Sql; compared: readonly Sql[] };
 
 function wayOf(filter: ChainFilter, actions?: readonly string[]): Way {
-  const { request_id, about, actor, target, since, until, address, administrators } = filter;
+  const { request_id, about, account, actor, target, since, until, address, administrators } = filter;
   const compared: Sql[] = [];
   if (since !== undefined) compared.push(sql`at >= ${since}`);
   if (until !== undefined) compared.push(sql`at <= ${until}`);
   if (administrators) compared.push(isByAdministrator);
+  if (account) {
+    compared.push(isOfAccount(account), sql`action in ${oneOf(actions ?? [])}`);
+    return { keys: [sql`target = ${account}`, sql`actor = ${`user:${account}`}`], place: placeInIndex, compared };
+  }
   const isNarrow = Boolean(request_id || about || actor || target);
   if (address && 'spellings' in address && !isNarrow) {
     if (actions) compared.push(sql`action in ${oneOf(actions)}`);
@@ -266,7 +272,7 @@ export async function searchAuditLog(part: Part, filter: ChainFilter, limit: num
     part.all(SealedRow, sql`select ${SealedRow.columns} from audit_log where ${isFound} ${order} limit ${limit}`);
   if (key && keys.length === 1) return { rows: await rowsThat(allOf([key, ...conditions]), byIndex), end };
   // An event of `about` may have been done by it and to it, and one of an administrator may be of a kind that only they do.
-  const most = sql`limit ${about || filter.administrators ? limit * 2 : limit}`;
+  const most = sql`limit ${about || filter.account || filter.administrators ? limit * 2 : limit}`;
   const places = sql`select seq from (${placesBy(conditions, sql`limit ${limit}`)} ${inOrder} ${most}) as places`;
   return { rows: await rowsThat(sql`seq is not null and seq in (${places})`, inOrder), end };
 }

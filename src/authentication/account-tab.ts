@@ -5,6 +5,7 @@ export const accountTab = navigation('account.navigation', {
   profile: { path: '/account', label: 'account.tab.profile' },
   security: { path: '/account/security', label: 'account.tab.security' },
   sessions: { path: '/account/sessions', label: 'account.tab.sessions' },
+  activity: { path: '/account/activity', label: 'activity.title' },
   apps: { path: '/account/apps', label: 'account.tab.apps' },
   entitlements: { path: '/account/entitlements', label: 'account.tab.entitlements' },
 });

@@ -34,6 +34,7 @@ export type { FactorRecovery } from './sessions/factor-recoveries.store.ts';
 export { endRecovery, endSecondSteps } from './sessions/second-steps.ts';
 export {
   activeSessionsOf,
+  agentsOfSessions,
   endSessions,
   endSessionsOfUser,
   hasActiveAccess,

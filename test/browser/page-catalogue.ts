@@ -184,6 +184,8 @@ const accountPages: CataloguePage[] = [
   { name: 'providers-none', path: '/account/security/providers', as: 'ada' },
   { name: 'sessions', path: '/account/sessions', as: 'ada' },
   { name: 'sessions-trusted', path: '/account/sessions', as: 'grace' },
+  { name: 'activity', path: '/account/activity', as: 'ada' },
+  { name: 'activity-filtered', path: '/account/activity?kind=apps&days=7', as: 'grace' },
   { name: 'apps', path: '/account/apps', as: 'ada' },
   { name: 'apps-none', path: '/account/apps', as: 'mary' },
   { name: 'entitlements', path: '/account/entitlements', as: 'ada' },

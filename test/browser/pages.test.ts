@@ -107,13 +107,14 @@ test('the keyboard alone reaches everything, first of all the content', async (t
     assert.ok(isSeen, `${text} has the focus and does not show it`);
     order.push(text);
   }
-  assert.deepEqual(order.slice(0, 8), [
+  assert.deepEqual(order.slice(0, 9), [
     message('layout.skip'),
     'Signet',
     'AL Ada Lovelace',
     message('account.tab.profile'),
     message('account.tab.security'),
     message('account.tab.sessions'),
+    message('activity.title'),
     message('account.tab.apps'),
     message('account.tab.entitlements'),
   ]);

@@ -174,7 +174,7 @@ test('no read of a page or an operation looks at more rows when a user, a client
   ]) {
     await get(admin.browser, `/admin${path}`);
   }
-  for (const path of ['', '/security', '/sessions', '/apps', '/email', '/entitlements', '/delete']) {
+  for (const path of ['', '/security', '/sessions', '/activity', '/apps', '/email', '/entitlements', '/delete']) {
     await get(user.browser, `/account${path}`);
   }
   for (const path of ['', clientPage, `${clientPage}/activity`]) await get(user.browser, `/developer${path}`);

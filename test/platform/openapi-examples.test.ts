@@ -579,6 +579,7 @@ const accountCalls: Record<string, Prepare> = {
   'delete /v1/me/passkeys/{id}': withPasskey,
   'post /v1/me/password': asUser,
   'delete /v1/me/password': withPasskey,
+  'get /v1/me/activity': asUser,
   'get /v1/me/sessions': asUser,
   'delete /v1/me/sessions': asUser,
   'get /v1/me/trusted-browsers': withTrustedBrowser,

@@ -2,7 +2,7 @@ import { User } from '../../accounts/statements.ts';
 import type { Db, Part } from '../../platform/db/db.ts';
 import { flag, id, integer, nullable, type RowOf, row, text, words } from '../../platform/db/rows.ts';
 import { inOneSlice } from '../../platform/db/slices.ts';
-import { asText, incidental, join, raw, type Sql, sql } from '../../platform/db/sql.ts';
+import { asText, incidental, join, oneOf, raw, type Sql, sql } from '../../platform/db/sql.ts';
 import { digest, type SessionId, type UserId } from '../../platform/ids.ts';
 import { hasPasskey } from '../credentials/passkeys.store.ts';
 import { hasTotp } from '../credentials/two-factor.store.ts';
@@ -28,6 +28,17 @@ const ListedSession = row('sessions', {
   name: nullable(text),
 });
 export type ListedSession = RowOf<typeof ListedSession>;
+
+const SessionAgent = SessionFacts.pick('session_id', 'user_agent');
+
+/** Of sessions of a user, also of those that have ended, as long as they are kept. */
+export const agentsOfSessions = (db: Db, user_id: string, session_ids: readonly string[]) =>
+  db
+    .of(user_id)
+    .all(
+      SessionAgent,
+      sql`select ${SessionAgent.columns} from sessions where session_id in ${oneOf(session_ids)} and user_id = ${user_id}`,
+    );
 
 const StoredSession = row('sessions', {
   ...SessionFacts.fields,

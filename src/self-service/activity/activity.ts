@@ -1,0 +1,113 @@
+import { type ActivityEvent, activityCursorPattern, activityDays, readActivity } from '../../audit/read-activity.ts';
+import type { Method } from '../../authentication/sessions/authentication.ts';
+import { deviceName } from '../../authentication/sessions/browser.ts';
+import { agentsOfSessions } from '../../authentication/statements.ts';
+import { nameForUsers } from '../../clients/presentation.ts';
+import type { Deps } from '../../oauth/deps.ts';
+import { inCode, nullable, Time } from '../../platform/http/operation.ts';
+import type { ClientId, UserId } from '../../platform/ids.ts';
+import { type Static, Type } from '../../platform/schema.ts';
+import { type ActivityKind, actionsOfKind, activityKinds, isOfActivity, kindOfAction } from './events.ts';
+
+/** An event as its user may see it: nothing of an administrator but that one has done it, and no reason. */
+export const ActivityRecord = Type.Object({
+  at: Time,
+  action: Type.String({ description: 'As in the audit log, such as `session.started`.' }),
+  kind: Type.Enum([...activityKinds], { description: 'What it is about.' }),
+  by: Type.Enum(['user', 'administrator', 'service', 'anyone'], {
+    description: '`service`: Signet itself; `anyone`: who caused it had not signed in.',
+  }),
+  count: Type.Integer({ minimum: 1, description: 'Equal events of an hour that anyone can cause are one entry.' }),
+  address: nullable(Type.String({ description: 'The IP address that it came from; never that of an administrator.' })),
+  browser: nullable(Type.String({ description: 'Of a sign-in, as long as its session is kept.' })),
+  methods: Type.Array(Type.String(), { description: 'Of a sign-in, as in `amr` of an ID token.' }),
+  app: nullable(
+    Type.Object(
+      { client_id: Type.String(), name: nullable(Type.String({ description: 'Null if it was deleted.' })) },
+      { description: 'The app that got access or lost it.' },
+    ),
+  ),
+  provider: nullable(Type.String({ description: 'The sign-in provider that was connected or disconnected.' })),
+});
+export type ActivityRecord = Static<typeof ActivityRecord>;
+
+/** In days, as the page offers them. */
+export const activityPeriods = [7, 30, activityDays] as const;
+
+export const activityQuery = {
+  kind: Type.Optional(Type.Enum([...activityKinds], { description: 'Only events of this kind.' })),
+  days: Type.Integer({ minimum: 1, maximum: activityDays, default: activityDays, description: 'How far back.' }),
+  before: Type.Optional(
+    Type.String({
+      description: 'Where the page begins: `next` of the previous page.',
+      ...inCode({ pattern: `${activityCursorPattern}|^$` }),
+    }),
+  ),
+  limit: Type.Integer({ minimum: 1, maximum: 100, default: 50, description: 'Number of entries.' }),
+};
+
+type Query = { kind?: ActivityKind | undefined; days: number; before?: string | undefined; limit: number };
+
+/** @throws {RequestError} `invalid_request` for a `before` that no page has given. */
+export async function listActivity(
+  deps: Deps,
+  user_id: UserId,
+  { kind, ...query }: Query,
+): Promise<{ events: ActivityRecord[]; next: string | null }> {
+  const { events, next = null } = await readActivity(deps, {
+    ...query,
+    user_id,
+    actions: actionsOfKind(kind),
+    unauthenticated: kind === undefined || kind === 'sign_ins',
+  });
+  const [browsers, apps, providers] = await Promise.all([
+    browsersOf(deps, user_id, events),
+    appsOf(deps, events),
+    deps.providers.read(),
+  ]);
+  const shown = events.filter(({ action }) => isOfActivity(action));
+  return {
+    next,
+    events: shown.map((event) => {
+      const { at, action, target, count } = event;
+      const by = byWhom(user_id, event);
+      const provider = textIn(event.after, 'provider') ?? textIn(event.before, 'provider');
+      const app = isOfApp(event) ? { client_id: target!, name: apps.get(target!) ?? null } : null;
+      return {
+        ...{ at, action, kind: kindOfAction(action), by, count, app },
+        address: by === 'administrator' ? null : event.address,
+        browser: browsers.get(target ?? '') ?? null,
+        methods: action.startsWith('session.') ? (textIn(event.after, 'amr')?.split(' ') ?? []) : [],
+        provider: provider === undefined ? null : (providers.find(provider)?.label ?? provider),
+      };
+    }),
+  };
+}
+
+export const methodsOf = ({ methods }: ActivityRecord) => methods as Method[];
+
+function byWhom(user_id: string, { actor }: ActivityEvent): ActivityRecord['by'] {
+  if (actor === null) return 'anyone';
+  if (actor === `user:${user_id}`) return 'user';
+  return actor === 'system' ? 'service' : 'administrator';
+}
+
+function textIn(state: unknown, member: string): string | undefined {
+  const value = typeof state === 'object' && state !== null ? (state as Record<string, unknown>)[member] : undefined;
+  return typeof value === 'string' ? value : undefined;
+}
+
+const isOfApp = ({ action, target }: ActivityEvent): boolean => target !== null && kindOfAction(action) === 'apps';
+
+async function browsersOf({ db }: Pick<Deps, 'db'>, user_id: UserId, events: readonly ActivityEvent[]) {
+  const ids = events.flatMap(({ action, target }) => (action === 'session.started' && target !== null ? [target] : []));
+  if (ids.length === 0) return new Map<string, string | undefined>();
+  const agents = await agentsOfSessions(db, user_id, [...new Set(ids)]);
+  return new Map(agents.map(({ session_id, user_agent }) => [session_id as string, deviceName(user_agent)]));
+}
+
+async function appsOf({ clients }: Pick<Deps, 'clients'>, events: readonly ActivityEvent[]) {
+  const ids = new Set(events.filter(isOfApp).map(({ target }) => target as ClientId));
+  const found = await Promise.all([...ids].map((client_id) => clients.find(client_id)));
+  return new Map(found.flatMap((client) => (client ? [[client.client_id as string, nameForUsers(client)]] : [])));
+}
