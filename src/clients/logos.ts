@@ -117,9 +117,12 @@ export async function readLogoState(deps: Pick<Deps, 'db'>, client: Client): Pro
   if (url === null) return undefined;
   const rows = (await logosOf(deps.db, client.client_id)).filter((one) => one.url === url);
   const row = rows.find(({ stage }) => stage === 'found') ?? rows[0];
-  return row === undefined
-    ? { url, ...unknown, is_shown: false, is_waiting: false }
-    : { ...stateOf(row), is_shown: client.logo_id !== null && row.picture_id === client.logo_id };
+  if (row === undefined) return { url, ...unknown, is_shown: false, is_waiting: false };
+  const isShown = ({ picture_id }: LogoRow) => client.logo_id !== null && picture_id === client.logo_id;
+  // One that could not be fetched again is what people see as before, so that an approval of something else leaves it.
+  const kept = row.picture_id === null ? rows.find(isShown) : undefined;
+  const { problem, detail, is_waiting } = stateOf(row);
+  return { ...stateOf(kept ?? row), problem, detail, is_waiting, is_shown: isShown(kept ?? row) };
 }
 
 const unknown = {

@@ -193,6 +193,29 @@ testSignet(
     assert.equal((await approve(admin, client_id, { revision: named.revision })).status, 200);
     assert.equal((await readBy(admin, client_id)).logo_id, logo?.picture_id);
 
+    // Nor does it take it away where it could not be fetched again since, nor does anyone say that it is not shown.
+    host.give('/two.png', { status: 404 });
+    signet.clock.advance(60);
+    const again = await admin.browser.postJson(`/v1/admin/clients/${client_id}/logo`, undefined);
+    assert.deepEqual(
+      [again.json?.problem, again.json?.picture_id, again.json?.is_shown],
+      ['status', logo?.picture_id, true],
+    );
+    await edit({ name: 'A third name' });
+    const reviewer = await admin.browser.get(`/admin/clients/${client_id}`);
+    assert.ok(reviewer.text.includes(`name="logo_id" value="${logo?.picture_id}"`));
+    const why = pattern`${sentence('developer.logo.problem.status', { detail: '404' })}`;
+    assert.match(reviewer.text, why);
+    const logoProblem = async () => (await owner.browser.get(`/developer/clients/${client_id}`)).text;
+    assert.doesNotMatch(await logoProblem(), why);
+    const third = await readBy(admin, client_id);
+    const seen = { revision: third.revision, logo_id: third.logo?.picture_id };
+    assert.equal((await approve(admin, client_id, seen)).status, 200);
+    assert.equal((await readBy(admin, client_id)).logo_id, logo?.picture_id);
+    await edit({ logo_url: `${logoHost}/nowhere.png` });
+    await signet.runJobs();
+    assert.match(await logoProblem(), pattern`${sentence('developer.logo.failed_new')}`);
+
     await edit({ logo_url: null });
     const none = await readBy(admin, client_id);
     assert.equal(none.logo, null);

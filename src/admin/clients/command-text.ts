@@ -77,8 +77,8 @@ export function describeReview(review: ReturnType<typeof reviewRecord> & { usage
 }
 
 const logoLine = ({ picture_id, problem, detail, is_shown }: LogoState): string => {
-  if (problem !== null) return inEnglish(logoProblemText({ problem, detail }));
-  if (picture_id === null) return 'not fetched yet';
+  if (picture_id === null)
+    return problem === null ? 'not fetched yet' : inEnglish(logoProblemText({ problem, detail }));
   return is_shown ? `${picture_id}, which users see` : picture_id;
 };
 

@@ -16,7 +16,8 @@ export function logoSection(view: View, client: Client, logo: LogoState, isRevie
   const mayDecide = view.may('clients:approve');
   return html`<h2 id="logo">${t('admin.clients.logo')}</h2>
 <p>${untrustedUrl(logo.url)}</p>
-${logo.picture_id === null ? html`<p>${missing(view, logo)}</p>` : picture(view, path, logo)}
+${logo.picture_id !== null && picture(view, path, logo)}
+${(logo.picture_id === null || logo.problem !== null) && html`<p>${missing(view, logo)}</p>`}
 ${
   mayDecide &&
   html`<div class="actions">${buttonForm(t(logo.fetched_at === null ? 'admin.clients.logo.fetch' : 'admin.clients.logo.fetch_again'), { path, id: 'client-logo-fetch', style: 'quiet' })}

@@ -48,7 +48,7 @@ export const LogoRecord = Type.Object({
   problem: nullable(
     Type.Enum([...logoProblems], {
       description:
-        'Why there is none: an address inside the network, a host that could not be reached, a redirect, another status than 200, ' +
+        'Why there is none, or why what users see could not be fetched again: an address inside the network, a host that could not be reached, a redirect, another status than 200, ' +
         `an answer of more than a second, a file of more than ${maxLogoKb} KB, one that is no PNG, JPEG or WebP, or dimensions that do not fit.`,
     }),
   ),

@@ -62,7 +62,7 @@ export const clientPage = (view: View, { client, logo, issuer, history, query }:
   content: html`<h1>${untrusted(client.name)} ${statusBadges(view, client)}</h1>
 ${done.filter((name) => name === query.done).map((name) => notice(view.t(`developer.done.${name}`)))}
 ${statusDescription(view, client)}
-${logo !== undefined && logo.problem !== null && logoProblem(view, logo)}
+${logo !== undefined && logo.problem !== null && !logo.is_shown && logoProblem(view, client, logo)}
 <dl>
 <dt>${view.t('developer.client_id')}</dt><dd><code id="client-id">${client.client_id}</code> ${copyButton(view, 'client-id')}</dd>
 <dt>${view.t('developer.issuer')}</dt><dd><code id="issuer">${issuer}</code> ${copyButton(view, 'issuer')}</dd>
@@ -91,9 +91,10 @@ ${history.hasOlder && html`<p class="soft">${view.t('developer.history.older', {
   }</p>`,
 });
 
-function logoProblem(view: View, logo: LogoState): Html {
+function logoProblem(view: View, { logo_id }: Client, logo: LogoState): Html {
   const { key, values } = logoProblemText(logo);
-  return html`<div class="advice" id="logo-problem"><p>${view.t('developer.logo.failed')} ${view.t(key, values)}</p></div>`;
+  const what = logo_id === null ? 'developer.logo.failed' : 'developer.logo.failed_new';
+  return html`<div class="advice" id="logo-problem"><p>${view.t(what)} ${view.t(key, values)}</p></div>`;
 }
 
 /** The current values, and beside them the pending change. */
