@@ -64,6 +64,8 @@ testSignet('the brand is changed by API, and people see it at once', { mail: tru
     assert.equal(read.headers.get('content-type'), 'image/png');
     assert.match(read.headers.get('content-security-policy') ?? '', /default-src 'none'.*sandbox/);
     assert.ok(Buffer.from(await read.arrayBuffer()).equals(pngOf({ width: 400, height: 80 })));
+    for (const extension of ['.css', '.js', '.svg', '.jpg'])
+      assert.equal((await fetch(logo!.url.replace('.png', extension))).status, 404, extension);
     const shown = await page(signet);
     const image = new RegExp(
       `<source media="\\(prefers-color-scheme: dark\\)"[^>]*width="140" height="28"><img src="${new URL(logo!.url).pathname}" alt="" width="140" height="28">`,

@@ -211,7 +211,8 @@ export async function openBranding(
       const type = types[extension];
       if (picture_id !== undefined && type !== undefined) {
         const content = await source.readFile(picture_id);
-        return content && keep({ path, type, content });
+        // Sent as nothing else: the bytes of a picture are no stylesheet, whatever its path ends with.
+        return content && readPicture(content)?.media_type === type ? keep({ path, type, content }) : undefined;
       }
       await refresh();
       return inMemory(path);
