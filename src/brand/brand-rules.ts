@@ -17,7 +17,7 @@ import { displayNameProblem, isSeen } from '../platform/text.ts';
 /** Of the service, characters: it stands in the subjects of mails and in the tabs of browsers. */
 export const longestBrandName = 40;
 
-const colours = ['button', 'button_dark', 'link', 'link_dark', 'background', 'background_dark'] as const;
+export const colours = ['button', 'button_dark', 'link', 'link_dark', 'background', 'background_dark'] as const;
 const pages = ['terms_url', 'privacy_url', 'help_url'] as const;
 
 /** Everything but the pictures, which are read where they come in. */

@@ -67,6 +67,7 @@ onBothEngines('the brand is declared, so that two servers look alike', async (t,
     ['pictures: { banner: x }', /brand\/pictures\/banner: Is not known/],
   ];
   for (const [text, problem] of wrong) await refused(file(writer(env)(`brand: { ${text} }\n`)), env, problem);
+  await refused(file(writer(env)('brand:\n  button: #ffd400\n')), env, /brand\/button: .*quotes/);
   const twice = [...file(writer(env)(said)), '-f', writer(env)(said, 'second.yaml')];
   await refused(twice, env, /brand: Is declared in/);
 });

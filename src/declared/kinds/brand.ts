@@ -1,5 +1,5 @@
 import { saidOfBrand } from '../../brand/brand-fields.ts';
-import { brandProblems, picturesKb } from '../../brand/brand-rules.ts';
+import { brandProblems, colours, picturesKb } from '../../brand/brand-rules.ts';
 import {
   type BrandPictureFile,
   edited,
@@ -87,6 +87,15 @@ function readPictures(all: Readonly<Record<string, string>>, problems: FieldProb
   return declared(files);
 }
 
+/** A colour that YAML has taken for a comment would be the one of the settings, and no plan would show why. */
+const unquoted = (said: object): FieldProblem[] =>
+  Object.entries(said)
+    .filter(([name, value]) => value === null && colours.some((one) => one === name))
+    .map(([path]) => ({
+      path,
+      message: 'Is empty: in YAML, # begins a comment. Write it in quotes, such as "#ffd400", or leave it out.',
+    }));
+
 async function set({ deps, caller }: Parameters<Kind['create']>[0], state: State): Promise<undefined> {
   const pictures = state.pictures as Pictures | undefined;
   const files = pictures && Object.fromEntries(Object.entries(pictures).map(([name, { file }]) => [name, file]));
@@ -116,7 +125,7 @@ export const brand: Kind = {
       name_shown: header !== 'logo',
       words,
     });
-    const problems = brandProblems(wanted);
+    const problems = [...brandProblems(wanted), ...unquoted(said)];
     const files = pictures && readPictures(pictures, problems);
     if (problems.length > 0) throw invalidFields(problems);
     return stateOf(wanted, files);
