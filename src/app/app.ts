@@ -42,6 +42,7 @@ import { activityRoutes } from '../self-service/activity/routes.ts';
 import { userRoutes } from '../self-service/delete-account/routes.ts';
 import { emailAddressRoutes } from '../self-service/email-address/routes.ts';
 import { ownEntitlementRoutes } from '../self-service/entitlements/routes.ts';
+import { ownExportRoutes } from '../self-service/export/routes.ts';
 import { pictureRoutes } from '../self-service/picture/routes.ts';
 import { accountRoutes } from '../self-service/profile/routes.ts';
 import { signalRoutes } from '../signals/routes.ts';
@@ -119,6 +120,7 @@ export async function buildApp(deps: Deps, scrape: Scrape = openMetrics(deps)): 
   await sessionRoutes(app, deps);
   await connectedAppRoutes(app, deps);
   await activityRoutes(app, deps);
+  await ownExportRoutes(app, deps);
   await ownEntitlementRoutes(app, deps);
   await entitlementRoutes(app, deps);
   await signalRoutes(app, deps);

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { exportUsers } from '../../src/admin/users/export-list.ts';
-import { exportUser } from '../../src/admin/users/export-user.ts';
 import { purgeNow } from '../../src/app/jobs.ts';
 import { exportLog, exportLogWithoutSealing } from '../../src/audit/read-log.ts';
 import { exportClients } from '../../src/clients/export-clients.ts';
@@ -13,6 +12,7 @@ import type { OneDb, Statement } from '../../src/platform/db/db.ts';
 import { sliceRows } from '../../src/platform/db/slices.ts';
 import { pace, type RunSlice } from '../../src/platform/pace.ts';
 import { finishAccountDeletions } from '../../src/self-service/delete-account/delete-account.ts';
+import { exportUser } from '../../src/self-service/export/export-user.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
 import { openTransaction } from '../support/open-transaction.ts';

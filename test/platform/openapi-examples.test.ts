@@ -580,6 +580,7 @@ const accountCalls: Record<string, Prepare> = {
   'post /v1/me/password': asUser,
   'delete /v1/me/password': withPasskey,
   'get /v1/me/activity': asUser,
+  'post /v1/me/export': asUser,
   'get /v1/me/sessions': asUser,
   'delete /v1/me/sessions': asUser,
   'get /v1/me/trusted-browsers': withTrustedBrowser,

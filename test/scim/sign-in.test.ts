@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { exportUser } from '../../src/admin/users/export-user.ts';
+import { exportUser } from '../../src/self-service/export/export-user.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { startFederatedSignet } from '../support/federated-signet.ts';
 import { fullScansOf, watchStatements } from '../support/full-scans.ts';

@@ -210,3 +210,39 @@ testSignet('a person sees what happened with their account', async ({ signet, t 
     assert.equal((await signet.newBrowser().get('/account/activity')).status, 303);
   });
 });
+
+testSignet('a person downloads all data of their account in one file', async ({ signet }) => {
+  const administrator = await signet.signedInUser({ role: 'admin' });
+  const user = await signet.signedInUser();
+  const reason = 'A note that is for colleagues';
+  const reset = `/v1/admin/users/${user.user_id}/reset-factors`;
+  assert.ok((await administrator.browser.postJson(reset, { reason })).status < 300);
+  await user.elsewhere().with({ password: 'not it' }).signIn();
+  await user.signIn();
+  const page = (await user.browser.get('/account/activity')).text;
+  assert.match(page, /<form method="post" action="\/account\/activity\/export">/);
+  for (const answer of [
+    await user.browser.post('/account/activity/export', {}),
+    await user.browser.send('/v1/me/export', { method: 'POST', headers: { origin: signet.url } }),
+  ]) {
+    assert.equal(answer.status, 200, answer.text);
+    assert.match(answer.headers.get('content-disposition') ?? '', /^attachment; filename="usr_[\w-]+\.json"/);
+    const data = JSON.parse(answer.text);
+    assert.equal(data.user.email, user.email);
+    assert.equal(data.refused_sign_ins.length, 1);
+    assert.ok(data.events_by_user.some(({ action }: Listed) => action === 'session.started'));
+    const { at: _, ...event } = data.events.find(({ action }: Listed) => action === 'user.factors_reset');
+    assert.deepEqual(event, { action: 'user.factors_reset', by: 'administrator' });
+    for (const secret of [reason, administrator.user_id, administrator.email]) assert.ok(!answer.text.includes(secret));
+  }
+  const [exported] = (await activityOf(user)).events;
+  assert.deepEqual([exported?.action, exported?.by], ['user.data_exported', 'user']);
+
+  for (let times = 3; times <= 5; times += 1)
+    assert.equal((await user.browser.post('/account/activity/export', {})).status, 200);
+  assert.equal((await user.browser.post('/account/activity/export', {})).status, 429);
+  signet.clock.advance(3600);
+  const late = await user.browser.send('/v1/me/export', { method: 'POST', headers: { origin: signet.url } });
+  assertRefused(late, 403, 'reauthentication_required');
+  assert.equal((await signet.auditLog({ action: 'user.data_exported', target: user.user_id })).length, 5);
+});

@@ -42,7 +42,12 @@ ${
 ${
   next !== null &&
   html`<p class="actions"><a class="button quiet" id="activity-older" href="${pathWith(activityPath, { kind, days: String(days), before: next })}">${view.t('activity.older')}</a></p>`
-}`,
+}
+<h2>${view.t('activity.export')}</h2>
+<p class="soft">${view.t('activity.export.what')}</p>
+<form method="post" action="${activityPath}/export">
+<button type="submit" class="quiet" id="export">${view.t('backup_codes.download')}</button>
+</form>`,
 });
 
 const filterForm = (

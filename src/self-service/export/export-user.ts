@@ -25,6 +25,8 @@ import { listConsentsOfUser } from '../../oauth/statements.ts';
 import { now } from '../../platform/clock.ts';
 import { inPages } from '../../platform/db/slices.ts';
 import type { FileAnswer } from '../../platform/http/operation.ts';
+import type { UserId } from '../../platform/ids.ts';
+import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { findRefusal } from '../../platform/mail/refusals.ts';
 
 /**
@@ -41,10 +43,14 @@ export async function exportUser(deps: Deps, caller: Caller, user_id: string, re
   const at = now(deps);
   const event = auditEvent({ action: 'user.data_exported', ...caller, target: user_id, reason: why }, at);
   await deps.db.of(user_id).change({ run: { event: event.statement } });
-  return { name: `${user_id}.json`, type: 'application/json; charset=utf-8', content: contentOf(deps, user, at) };
+  return {
+    name: `${user_id}.json`,
+    type: 'application/json; charset=utf-8',
+    content: contentOf(deps, caller, user, at),
+  };
 }
 
-async function* contentOf(deps: Deps, user: User, exported_at: number): AsyncGenerator<string> {
+async function* contentOf(deps: Deps, { actor }: Caller, user: User, exported_at: number): AsyncGenerator<string> {
   const picture = (await findPictureOf(deps.db, user.user_id)) ?? null;
   const groups = await groupsOfUser(deps.db, user.user_id);
   const { user_name, external_id, created_at } = (await findProvisioned(deps.db, user.user_id)) ?? {};
@@ -62,7 +68,7 @@ async function* contentOf(deps: Deps, user: User, exported_at: number): AsyncGen
     mail_refusal,
   };
   yield JSON.stringify(head).slice(0, -1);
-  for (const [name, pages] of Object.entries(sections(deps, user.user_id))) {
+  for (const [name, pages] of Object.entries(sections(deps, user.user_id, actor === `user:${user.user_id}`))) {
     yield `,${JSON.stringify(name)}:[`;
     let isFirst = true;
     for await (const rows of pages) {
@@ -99,7 +105,7 @@ async function signInMethods({ db }: Pick<Deps, 'db'>, user_id: string) {
 /** Each page as JSON, without the brackets. */
 type Pages = AsyncIterable<string>;
 
-const sections = (deps: Deps, user_id: string): Readonly<Record<string, Pages>> => ({
+const sections = (deps: Deps, user_id: string, isForThemselves: boolean): Readonly<Record<string, Pages>> => ({
   sessions: once(async () =>
     (await listSessions(deps, user_id)).map((session) => ({
       ...sessionRecord(session),
@@ -138,7 +144,7 @@ const sections = (deps: Deps, user_id: string): Readonly<Record<string, Pages>> 
   /** What was done to the account, by the user or others. */
   events: paged(async (before: LogPlace | undefined, limit) => {
     const { events, next } = await readLog(deps, { target: user_id, before }, limit);
-    return { rows: events.map((event) => eventAbout(user_id, event)), next };
+    return { rows: events.map((event) => eventAbout(user_id, event, isForThemselves)), next };
   }),
   /** What the user did to anything else. */
   events_by_user: paged(async (before: LogPlace | undefined, limit) => {
@@ -159,10 +165,28 @@ const shown = <Row extends { metadata: unknown; external_customer_id: unknown; e
   ...entitlement
 }: Row) => entitlement;
 
+const mostAnHour = 5;
+
+/**
+ * The same for the user themselves.
+ * @throws {RequestError} `rate_limited`.
+ */
+export async function exportOwnData(deps: Deps, caller: Caller, user_id: UserId): Promise<FileAnswer> {
+  const limit = windowLimit(deps, { name: 'own-export', limit: mostAnHour, windowSeconds: 3600 });
+  await limit.take(user_id);
+  return exportUser(deps, caller, user_id);
+}
+
 type LoggedEvent = Awaited<ReturnType<typeof readLog>>['events'][number];
 
-function eventAbout(user_id: string, { at, action, actor, reason, before, after, address }: LoggedEvent) {
+/** What operators give out they read before. What users get by themselves has no reason that an administrator wrote. */
+function eventAbout(
+  user_id: string,
+  { at, action, actor, reason, before, after, address }: LoggedEvent,
+  isForThemselves: boolean,
+) {
   const isOwn = actor === `user:${user_id}`;
+  if (!isOwn && isForThemselves) return { at, action, by: actor === 'system' ? 'system' : 'administrator' };
   const by = isOwn ? 'user' : actor.startsWith('user:') ? 'administrator' : actor;
   return { at, action, by, reason, before, after, address: isOwn ? address : null };
 }
