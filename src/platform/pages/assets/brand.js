@@ -1,4 +1,4 @@
-// The preview follows what is typed, and colours can be picked. Without it, a button shows the preview.
+// The preview follows what is typed, colours can be picked, and nothing typed is lost unasked. Without it, a button shows the preview.
 (() => {
   const form = document.querySelector('#brand');
   const button = document.querySelector('#brand-preview');
@@ -62,4 +62,17 @@
     due = setTimeout(show, waitMs);
   });
   if ('typed' in form.dataset) show();
+
+  // It would be lost with the page, such as where a picture is uploaded before it is saved: the browser asks first.
+  const ofPreview = ['subject', 'scheme', 'width', 'language', 'words_language'];
+  let isUnsaved = 'typed' in form.dataset;
+  form.addEventListener('input', ({ target }) => {
+    if (!ofPreview.includes(target.name)) isUnsaved = true;
+  });
+  form.addEventListener('submit', ({ submitter }) => {
+    if (submitter !== button) isUnsaved = false;
+  });
+  window.addEventListener('beforeunload', (event) => {
+    if (isUnsaved) event.preventDefault();
+  });
 })();
