@@ -12,7 +12,14 @@ export const signalsOf =
   (event: AuditRow): Sql[] =>
     signalsIn(event).map(({ type, ...signal }) =>
       planSignals(
-        { ...signal, delivery_id: newId('msg'), event_id: event.event_id, event_type: type, uri: uriOf(type) },
+        {
+          ...signal,
+          delivery_id: newId('msg'),
+          event_id: event.event_id,
+          event_type: type,
+          created_at: Math.min(event.at, now(deps)), // a receiver refuses a token of the future
+          uri: uriOf(type),
+        },
         now(deps),
       ),
     );

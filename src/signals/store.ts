@@ -155,12 +155,19 @@ const hasRoom = (stream_id: Sql, most: number): Sql =>
 
 type NewSignal = Pick<Signal, 'delivery_id' | 'event_id' | 'ordinal' | 'event_type' | 'payload'>;
 
-/** One for each stream that wants it, holds it and has room for it, once however often it is planned. */
-export const planSignals = (signal: NewSignal & { user_id: string; uri: string }, now: number): Sql =>
+/**
+ * One for each stream that wants it, holds it and has room for it, once however often it is planned.
+ * @param signal `created_at`: the time of the event. When it is sealed would not order those that are sealed together, of which each
+ * node numbers its own.
+ */
+export const planSignals = (
+  signal: NewSignal & Pick<Signal, 'created_at'> & { user_id: string; uri: string },
+  now: number,
+): Sql =>
   sql`insert into signal_deliveries
         (delivery_id, stream_id, user_id, event_id, ordinal, event_type, payload, created_at, attempts, next_attempt_at)
       select ${signal.delivery_id} || '.' || s.stream_id, s.stream_id, ${signal.user_id}, ${signal.event_id},
-             ${asBigint(signal.ordinal)}, ${signal.event_type}, ${JSON.stringify(signal.payload)}, ${asBigint(now)}, 0, ${asBigint(now)}
+             ${asBigint(signal.ordinal)}, ${signal.event_type}, ${JSON.stringify(signal.payload)}, ${asBigint(signal.created_at)}, 0, ${asBigint(now)}
         from signal_streams s
        where s.deleted_at is null and s.status <> 'disabled' and s.events_requested like ${`%"${signal.uri}"%`}
          and ${mayNow(raw('s.credential_id'), 'signals:manage', now)}

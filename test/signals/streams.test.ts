@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { disableUser, enableUser } from '../../src/admin/users/administer-user.ts';
 import { runJobs } from '../../src/app/jobs.ts';
 import { retire } from '../../src/entitlements/service-credentials/manage-credential.ts';
 import { maxOwnWaiting, maxWaiting } from '../../src/signals/store.ts';
@@ -196,6 +197,32 @@ async function fill(signet: Signet, stream_id: string, user_id: string) {
   );
   return part;
 }
+
+testSignet(
+  'events about one user that several nodes wrote are in the order of their times',
+  { env },
+  async ({ signet }) => {
+    const client = await signalClient(signet);
+    const stream = await client.create({ events_requested: undefined });
+    const { user_id } = await signet.newUser();
+    await runJobs(signet.deps, ['seal the audit log']);
+    await disableUser(signet.deps, { actor: 'cli' }, user_id);
+    signet.clock.advance(1);
+    await enableUser(signet.deps, { actor: 'cli' }, user_id);
+    // The ids of a node rise, and say nothing about those of another.
+    for (const [action, event_id] of [
+      ['user.disabled', 'evt_0000ffff0000000000000000000000'],
+      ['user.enabled', 'evt_000000010000000000000000000000'],
+    ])
+      await plain(signet.deps.db).run('update audit_log set event_id = $1 where action = $2', [event_id, action]);
+    await runJobs(signet.deps, ['seal the audit log']);
+    const tokens = await Promise.all(Object.values((await client.poll(stream)).sets).map(client.read));
+    assert.deepEqual(
+      typesOf(tokens).map((uri) => uri.split('/').at(-1)),
+      ['account-disabled', 'session-revoked', 'account-enabled'],
+    );
+  },
+);
 
 testSignet('what is no refusal of a token is refused, whatever it is called', { env }, async ({ signet }) => {
   const client = await signalClient(signet);
