@@ -213,7 +213,7 @@ testSignet(
     for (const [action, event_id] of [
       ['user.disabled', 'evt_0000ffff0000000000000000000000'],
       ['user.enabled', 'evt_000000010000000000000000000000'],
-    ])
+    ] as const)
       await plain(signet.deps.db).run('update audit_log set event_id = $1 where action = $2', [event_id, action]);
     await runJobs(signet.deps, ['seal the audit log']);
     const tokens = await Promise.all(Object.values((await client.poll(stream)).sets).map(client.read));
