@@ -8,6 +8,10 @@ export type ApiScope = {
   readonly created_at: number;
 };
 
+/** What access tokens for an API carry so that it knows revoked ones: nothing, or their place in a list (draft-ietf-oauth-status-list). */
+export const tokenStatuses = ['none', 'list'] as const;
+export type TokenStatus = (typeof tokenStatuses)[number];
+
 /** A resource server (RFC 6749 §1.1) that is registered here. */
 export type Api = {
   readonly api_id: ApiId;
@@ -15,6 +19,7 @@ export type Api = {
   readonly identifier: string;
   readonly name: string;
   readonly description: string | null;
+  readonly token_status: TokenStatus;
   readonly created_at: number;
   /** Those that are not retired, in the order in which they were added. */
   readonly scopes: readonly ApiScope[];

@@ -6,7 +6,7 @@ import type { Edited } from '../platform/edited.ts';
 import { fieldProblem, invalidFields, invalidState, notFound, refusal } from '../platform/errors.ts';
 import { type ApiId, newId } from '../platform/ids.ts';
 import { normalizeName } from '../platform/text.ts';
-import { type Api, type ApiScope, comparableIdentifier } from './api.ts';
+import { type Api, type ApiScope, comparableIdentifier, type TokenStatus } from './api.ts';
 import { apiProblems, identifierProblem, maxScopes, scopeProblems, type WantedScope } from './api-rules.ts';
 import type { Deps } from './deps.ts';
 import {
@@ -23,7 +23,12 @@ import {
 
 type ApiDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'apis'>;
 
-type WantedApi = { name: string; description?: string | null | undefined };
+type WantedApi = {
+  name: string;
+  description?: string | null | undefined;
+  /** `none` if left out. */
+  token_status?: TokenStatus | undefined;
+};
 
 /**
  * Registers an API, whose scopes clients may be allowed from then on.
@@ -49,9 +54,16 @@ export async function registerApi(
     identifier,
     name: normalizeName(wanted.name),
     description: wanted.description?.trim() || null,
+    token_status: wanted.token_status ?? 'none',
     created_at: at,
   };
-  const after = { identifier, name: row.name, scopes: scopes.map(({ name }) => name) };
+  const { token_status } = row;
+  const after = {
+    identifier,
+    name: row.name,
+    ...(token_status !== 'none' && { token_status }),
+    scopes: scopes.map(({ name }) => name),
+  };
   const event = auditEvent({ action: 'api.registered', ...caller, target: api_id, after }, at);
   const done = await deps.db.shared.change({
     run: {
@@ -70,7 +82,7 @@ export async function registerApi(
 }
 
 /**
- * Changes name and description, adds scopes, and replaces the sentences of scopes that are there. None is removed: see {@link retireScope}.
+ * Changes name, description and whether tokens carry a status, adds scopes, and replaces the sentences of scopes that are there. None is removed: see {@link retireScope}.
  * @throws {RequestError} `not_found` also for a retired API; as {@link registerApi}.
  */
 export async function editApi(
@@ -80,21 +92,22 @@ export async function editApi(
   { scopes = [], ...wanted }: Partial<WantedApi> & { scopes?: readonly WantedScope[] | undefined },
 ): Promise<Edited<Api>> {
   const before = await findApi(deps, api_id);
-  const { name = before.name, description = before.description } = wanted;
+  const { name = before.name, description = before.description, token_status = before.token_status } = wanted;
   const problems = [...apiProblems({ name, description }), ...scopeProblems(scopes)];
   const isKnown = ({ name: one }: WantedScope) => before.scopes.some((scope) => scope.name === one);
   const added = scopes.filter((scope) => !isKnown(scope));
   if (before.scopes.length + added.length > maxScopes)
     problems.push(fieldProblem('scopes', { key: 'problem.api.many_scopes', values: { max: maxScopes } }));
   if (problems.length > 0) throw invalidFields(problems);
-  const to = { name: normalizeName(name), description: description?.trim() || null };
+  const to = { name: normalizeName(name), description: description?.trim() || null, token_status };
   const said = (scope: ApiScope | undefined) => JSON.stringify(Object.entries(scope?.descriptions ?? {}).sort());
   const resaid = scopes.filter(
     (scope) =>
       isKnown(scope) &&
       said(before.scopes.find(({ name: one }) => one === scope.name)) !== said({ ...scope, created_at: 0 }),
   );
-  const isSame = to.name === before.name && to.description === before.description;
+  const isSame =
+    to.name === before.name && to.description === before.description && token_status === before.token_status;
   if (isSame && added.length + resaid.length === 0) return { after: before, isChanged: false };
   const at = now(deps);
   const after = {
@@ -155,7 +168,7 @@ type ApiChange = {
   action: 'api.edited' | 'api.scope_retired' | 'api.retired';
   api_id: ApiId;
   after: Readonly<Record<string, unknown>>;
-  to?: { name: string; description: string | null };
+  to?: Pick<Api, 'name' | 'description' | 'token_status'>;
   added?: readonly WantedScope[];
   statements: readonly (Sql | ReturnType<typeof mustChange>)[];
 };

@@ -4,7 +4,7 @@ import { flag, id, integer, json, nullable, type RowOf, row, text } from '../pla
 import { type Sql, sql } from '../platform/db/sql.ts';
 import type { ApiId, EventId } from '../platform/ids.ts';
 import { Type } from '../platform/schema.ts';
-import { type Api, type ApiScope, comparableIdentifier } from './api.ts';
+import { type Api, type ApiScope, comparableIdentifier, type TokenStatus } from './api.ts';
 import { maxApis, maxScopes, type WantedScope } from './api-rules.ts';
 
 /** The tables `apis` and `api_scopes`. */
@@ -13,6 +13,7 @@ const ApiRow = row('apis', {
   identifier: text,
   name: text,
   description: nullable(text),
+  token_status: id<TokenStatus>(),
   created_at: integer,
 });
 
@@ -58,8 +59,8 @@ function grouped(rows: readonly RowOf<typeof ApiWithScope>[]): Api[] {
 
 /** Changes nothing if there are as many as there may be. */
 export const insertApi = (api: RowOf<typeof NewApi>): Sql =>
-  sql`insert into apis (api_id, identifier, identifier_key, name, description, event_id, created_at)
-      select ${api.api_id}, ${api.identifier}, ${api.identifier_key}, ${api.name}, ${api.description}, ${api.event_id},
+  sql`insert into apis (api_id, identifier, identifier_key, name, description, token_status, event_id, created_at)
+      select ${api.api_id}, ${api.identifier}, ${api.identifier_key}, ${api.name}, ${api.description}, ${api.token_status}, ${api.event_id},
              cast(${api.created_at} as bigint)
        where (select count(*) from apis where retired_at is null) < ${maxApis}`;
 
@@ -67,7 +68,11 @@ export const insertScope = (scope: RowOf<typeof NewScope>): Sql =>
   sql`insert into api_scopes ${NewScope.values(scope)}`;
 
 /** Changes nothing if the API is retired. @param event_id of the event that records the change. */
-export const touchApi = (api_id: ApiId, event_id: EventId, to: Partial<Pick<Api, 'name' | 'description'>> = {}): Sql =>
+export const touchApi = (
+  api_id: ApiId,
+  event_id: EventId,
+  to: Partial<Pick<Api, 'name' | 'description' | 'token_status'>> = {},
+): Sql =>
   sql`update apis set ${NewApi.set({ ...to, event_id })} where api_id = ${api_id} and retired_at is null
          and (select count(*) from api_scopes s where s.api_id = apis.api_id and s.retired_at is null) <= ${maxScopes}`;
 

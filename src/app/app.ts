@@ -25,6 +25,7 @@ import { discoveryRoutes } from '../oauth/discovery/routes.ts';
 import { registrationRoutes } from '../oauth/from-outside/registration-routes.ts';
 import { reviewRequestRoutes } from '../oauth/from-outside/review-request-routes.ts';
 import { logoutRoutes } from '../oauth/logout/routes.ts';
+import { statusListRoutes } from '../oauth/status-lists/routes.ts';
 import { tokenRoutes } from '../oauth/token/routes.ts';
 import { readBodies } from '../platform/http/body-parsers.ts';
 import { answerHead, guard, refuseOtherMethods } from '../platform/http/guard.ts';
@@ -95,6 +96,7 @@ export async function buildApp(deps: Deps, scrape: Scrape = openMetrics(deps)): 
   await securityTxtRoutes(app, deps);
   await assetRoutes(app, deps);
   await discoveryRoutes(app, deps);
+  await statusListRoutes(app, deps);
   await authorizeRoutes(app, deps);
   await reviewRequestRoutes(app, deps);
   await registrationRoutes(app, deps);

@@ -23,6 +23,7 @@ import { grants } from '../oauth/grants/grants.ts';
 import { openIssuances } from '../oauth/grants/issuances.ts';
 import { openKeyRing } from '../oauth/signing-keys/key-ring.ts';
 import { ensureSigningKeys, pairsInAdvance } from '../oauth/signing-keys/signing-keys.ts';
+import { openStatusLists } from '../oauth/status-lists/status-lists.ts';
 import { openClaims } from '../platform/claims.ts';
 import { type Clock, openTimekeeper } from '../platform/clock.ts';
 import { openClosing } from '../platform/closing.ts';
@@ -173,6 +174,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       deliverySenders,
       services,
       serviceSecretUses: closing.on('work', openSecretUses({ db, clock, log }, noteServiceSecretUse)),
+      statusLists: openStatusLists({ db, clock, vault, keys, config }),
       signInCounter: closing.on('work', openSignInCounter({ db, clock, log })),
       issuances: closing.on('beforeWork', openIssuances({ db, clock, monotonic, log, processes })),
       branding,

@@ -23,7 +23,14 @@ import {
   replaceRetiredKey,
 } from './store.ts';
 
-type MacPurpose = 'refresh-token' | 'passkey-challenge' | 'dpop-nonce' | 'audit-log' | 'backup-code' | 'unsubscribe';
+type MacPurpose =
+  | 'refresh-token'
+  | 'passkey-challenge'
+  | 'dpop-nonce'
+  | 'audit-log'
+  | 'backup-code'
+  | 'unsubscribe'
+  | 'status-list';
 
 export class WrongMasterKey extends Error {
   override name = 'WrongMasterKey';
@@ -41,7 +48,7 @@ export type NewestSealed = { auditSeq: number; auditSeqs?: Readonly<Record<strin
 type AuditPlace = { seq: number; schema?: string | undefined };
 
 /** What a retired key goes on to verify: it is out of our hands, or never written anew. */
-const lastingMacs = ['refresh-token', 'audit-log', 'backup-code'] as const satisfies MacPurpose[];
+const lastingMacs = ['refresh-token', 'audit-log', 'backup-code', 'status-list'] as const satisfies MacPurpose[];
 /** What an attacker with a stolen master key could make: not kept of such a key. */
 const credentialMacs: readonly MacPurpose[] = ['refresh-token', 'backup-code'];
 
@@ -61,6 +68,7 @@ function deriveKeys(masterKey: Buffer, generation: string) {
     'audit-log': derive('audit-log'),
     'backup-code': derive('backup-code'),
     unsubscribe: derive('unsubscribe'),
+    'status-list': derive(ofGeneration('status-list')),
   };
   const macKeys = Object.fromEntries(
     Object.entries(macs).map(([purpose, key]) => [purpose, createSecretKey(key)]), // imported once, not at every MAC

@@ -133,3 +133,23 @@ testSignet('a credential of an API introspects, and does nothing else', async ({
   assert.match(made.text, /ss_[\w-]{43}/);
   assert.ok(message('admin.services.api'));
 });
+
+testSignet(
+  'whether tokens of an API carry a status is chosen by form, API and command, and nothing else changes it',
+  async ({ signet }) => {
+    const admin = await signet.signedInUser({ role: 'admin' });
+    const { location } = await admin.browser.post('/admin/apis', { ...wanted, token_status: 'list' });
+    const page = location?.split('?')[0] ?? '';
+    const path = `/v1/admin${page.slice('/admin'.length)}`;
+    const statusNow = async () => (await admin.browser.get(path, { accept: 'application/json' })).json?.token_status;
+    assert.equal(await statusNow(), 'list');
+    assert.match((await admin.browser.get(page)).text, /name="token_status" value="list"[^>]* checked/);
+    assert.equal((await admin.browser.patch(path, { name: 'Other' })).status, 200);
+    assert.equal(await statusNow(), 'list');
+    assert.equal((await admin.browser.post(`${page}/edit`, { name: 'Other' })).location, `${page}?done=saved`);
+    assert.equal(await statusNow(), 'none');
+    assert.equal((await admin.browser.patch(path, { token_status: 'some' })).status, 400);
+    assert.equal((await admin.browser.patch(path, { token_status: 'list' })).status, 200);
+    assert.equal(await statusNow(), 'list');
+  },
+);

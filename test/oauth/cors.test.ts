@@ -18,10 +18,12 @@ const forScripts: Readonly<Record<string, string>> = {
   '/.well-known/openid-configuration': 'GET, HEAD',
   '/.well-known/oauth-authorization-server': 'GET, HEAD',
   '/.well-known/jwks.json': 'GET, HEAD',
+  '/.well-known/ssf-configuration': 'GET, HEAD',
   '/oauth/token': 'POST',
   '/oauth/userinfo': 'GET, HEAD, POST',
   '/oauth/revoke': 'POST',
   '/oauth/par': 'POST',
+  '/oauth/status-lists/:list': 'GET, HEAD',
   '/v1/auth/providers': 'GET, HEAD',
   '/v1/me/entitlements': 'GET, HEAD',
 };

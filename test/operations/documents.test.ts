@@ -171,6 +171,13 @@ const npmCommands: Record<string, (t: TestContext, given: Given) => Promise<void
     assert.equal(code, 0, output);
     assert.match(output, /^HEAD: .*\n.*\nfield of a client +policy_uri +\d/m);
   },
+  'npm run bench:status-lists': async () => {
+    const { code, output } = await shell(scriptOf('npm run bench:status-lists')).ended;
+    assert.equal(code, 0, output);
+    // tokens, processes, revoked, lists, bytes
+    const [, bytes] = /│ 1000000 │ 1 +│ \d+ +│ 2 +│ (\d+) /.exec(output) ?? [];
+    assert.ok(Number(bytes) > 20_000 && Number(bytes) < 40_000, output);
+  },
   'npm run docs:screenshots': async () => {}, // screenshots.test.ts
   'npm run docs:import-schema': async () => {}, // format.test.ts
   'npm run docs:relying-parties': async () => {}, // relying-party-docs.test.ts

@@ -191,6 +191,10 @@ const calls: Record<string, Prepare> = {
   'post /oauth/userinfo': async (given) => ({ authorization: `Bearer ${(await tokens(given)).access_token}` }),
   'get /v1/me/entitlements': asUser,
   'get /.well-known/ssf-configuration': () => ({}),
+  'get /oauth/status-lists/{list}': ({ signet: { deps } }) => {
+    const { uri } = deps.statusLists.claimOf(deps.statusLists.next(), 'EdDSA').status_list;
+    return { path: { list: uri.slice(uri.lastIndexOf('/') + 1) } };
+  },
   'post /v1/signals/streams': async ({ signet }) => ({
     authorization: (await signalClient(signet)).service.authorization,
   }),

@@ -24,5 +24,7 @@ export type AccessTokenClaims = {
   acr?: string;
   /** How the user was authenticated, such as `pwd`, `otp`, `hwk` (RFC 8176). */
   amr?: string[];
+  /** Where a list says whether it is revoked (draft-ietf-oauth-status-list). */
+  status?: { status_list?: { idx: number; uri: string } };
   [name: string]: unknown;
 };

@@ -1,14 +1,17 @@
 /** A 200 with JSON, or an error. */
 export type FetchJson = (url: string, init?: RequestInit) => Promise<{ json: unknown; headers: Headers }>;
 
-/** The largest answer that is read. Signet's are below 5 KB. */
+/** A 200 with text, or an error. */
+export type FetchText = (url: string, init?: RequestInit) => Promise<{ text: string; headers: Headers }>;
+
+/** The largest answer that is read. Signet's are below 5 KB, but for status lists, of which the largest has 234 KB. */
 const maxBytes = 256 * 1024;
 
 /**
  * Follows no redirect: it would lead to an address that was not checked, and could take the credentials along.
  * @param fetchOption ends after the time limit even if it ignores its signal.
  */
-export function boundedFetch(fetchOption: typeof fetch | undefined, seconds: number): FetchJson {
+export function boundedFetch(fetchOption: typeof fetch | undefined, seconds: number): FetchText {
   return async (url, init) => {
     const abort = new AbortController();
     const signal = abort.signal;
@@ -17,7 +20,7 @@ export function boundedFetch(fetchOption: typeof fetch | undefined, seconds: num
       const headers = { accept: 'application/json', ...init?.headers };
       const response = await send(url, { ...init, headers, redirect: 'manual', signal });
       if (response.status !== 200) throw new Error(`${url} answered ${response.status}`);
-      return { json: JSON.parse(await readText(response, url)), headers: response.headers };
+      return { text: await readText(response, url), headers: response.headers };
     };
     let timer: ReturnType<typeof setTimeout> | undefined;
     const timeout = new Promise<never>((_resolve, reject) => {
@@ -31,6 +34,13 @@ export function boundedFetch(fetchOption: typeof fetch | undefined, seconds: num
     }
   };
 }
+
+export const jsonBy =
+  (fetchText: FetchText): FetchJson =>
+  async (url, init) => {
+    const { text, headers } = await fetchText(url, init);
+    return { json: JSON.parse(text), headers };
+  };
 
 async function readText(response: Response, url: string): Promise<string> {
   const reader = response.body?.getReader();

@@ -3,7 +3,7 @@ import { type HeaderValues, readAuthorization, type Scheme } from './authorizati
 import { isQuotable, type Refuse, refusals } from './challenge.ts';
 import type { AccessTokenClaims } from './claims.ts';
 import { type DpopOptions, type PresentedProof, ProofError, proofAlgorithms, proofChecker } from './dpop.ts';
-import { boundedFetch, isObject } from './fetch-json.ts';
+import { boundedFetch, isObject, jsonBy } from './fetch-json.ts';
 import { type IntrospectionOptions, introspection } from './introspection.ts';
 import { assertIssuer, keepMetadata } from './issuer.ts';
 import { keySource } from './key-set.ts';
@@ -11,6 +11,7 @@ import { type Requirements, readRequirements, requirementChecker } from './requi
 import { describeResource, type ProtectedResource, type ResourceMetadata } from './resource-metadata.ts';
 import { type Scopes, scopesOf } from './scopes.ts';
 import { signedTokenChecker } from './signed-token.ts';
+import { type StatusListOptions, statusLists } from './status-list.ts';
 
 export type VerifierOptions = {
   /** Signet's base URL, exactly as it is in `iss`. https, or http on loopback. */
@@ -28,6 +29,11 @@ export type VerifierOptions = {
   clockTolerance?: number;
   /** Ask the issuer about each token, so that a revocation takes effect before the token expires. */
   introspection?: IntrospectionOptions;
+  /**
+   * How the list is read that a token names in `status`, so that a revoked token is refused within a minute. A token that names none is
+   * good until it expires. `false`: do not read lists.
+   */
+  statusList?: StatusListOptions | false;
   /** Accept access tokens that are bound to a key, with a proof of it (RFC 9449). Without this they are refused. */
   dpop?: DpopOptions;
   /** What clients may read about this API (RFC 9728): its address is in every challenge, and `protectedResource` serves it. */
@@ -47,7 +53,7 @@ export type VerifierOptions = {
 };
 
 export type VerifyOptions = Requirements & {
-  /** `false` leaves introspection out for this request, where a revoked token does no harm. */
+  /** `false` leaves introspection and status lists out for this request, where a revoked token does no harm. */
   introspect?: boolean;
   /** What came with a token of the scheme DPoP. */
   dpop?: PresentedProof | undefined;
@@ -95,12 +101,16 @@ export function createVerifier(options: VerifierOptions): Verifier {
   if (!isQuotable(realm)) throw new TypeError('realm must be printable ASCII without quotes.');
   const scopeOfAll = scopesOf(options.scope);
 
-  const fetchJson = boundedFetch(options.fetch, timeout);
+  const fetchText = boundedFetch(options.fetch, timeout);
+  const fetchJson = jsonBy(fetchText);
   const metadata = keepMetadata({ issuer, fetchJson, now });
   const keys = keySource({ metadata, fetchJson, now, cooldownSeconds: keyCooldown, maxStaleSeconds: maxStaleKeys });
   const introspect =
     options.introspection &&
     introspection(options.introspection, { metadata, fetchJson, now, audience: new Set(audience) });
+  const isRevoked =
+    options.statusList !== false &&
+    statusLists(options.statusList ?? {}, { issuer, algorithms, keys, fetchText, now, clockTolerance });
   const acceptsUnasked = options.introspection?.whenUnavailable === 'accept';
 
   const { dpop } = options;
@@ -141,6 +151,17 @@ export function createVerifier(options: VerifierOptions): Verifier {
     }
   }
 
+  async function checkStatus(claims: AccessTokenClaims, no: Refuse): Promise<void> {
+    if (!isRevoked) return;
+    let revoked: boolean;
+    try {
+      revoked = await isRevoked(claims);
+    } catch (cause) {
+      throw unavailable(cause);
+    }
+    if (revoked) throw no('invalid_token', 'The access token has been revoked.');
+  }
+
   /** The claims with the scope as it is now. */
   async function verifyActive(
     token: string,
@@ -165,6 +186,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     const claims = await verifySigned(token, no);
     await checkBinding(token, claims, proof, no);
     checkRequirements(claims, requirements);
+    if (asked) await checkStatus(claims, no);
     if (!introspect || !asked) return claims;
     const active = await verifyActive(token, claims, introspect, no);
     checkRequirements(active, requirements);

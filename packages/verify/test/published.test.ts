@@ -97,7 +97,8 @@ test('the published package works in a project without TypeScript, and its types
   await t.test('it contains plain JavaScript and types, nothing else, and brings only jose along', async () => {
     const names = ['algorithms', 'audience', 'authorization', 'challenge', 'claims', 'compact-jws', 'dpop', 'express'];
     names.push('fastify', 'fetch-json', 'guard', 'hono', 'index', 'introspection', 'issuer', 'kept', 'key-set');
-    names.push('requirements', 'resource-metadata', 'scopes', 'signed-token', 'token-error', 'used-proofs', 'verifier');
+    names.push('requirements', 'resource-metadata', 'scopes', 'signed-token', 'status-list', 'token-error');
+    names.push('used-proofs', 'verifier');
     const built = names.flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`]);
     assert.deepEqual(files, ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', ...built].sort());
     const lock = JSON.parse(await readFile(join(project, 'package-lock.json'), 'utf8'));

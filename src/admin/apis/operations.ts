@@ -1,5 +1,5 @@
 import type { AdministrativePermission } from '../../accounts/permissions.ts';
-import type { Api } from '../../apis/api.ts';
+import { type Api, tokenStatuses } from '../../apis/api.ts';
 import {
   longestDescription,
   longestIdentifier,
@@ -22,6 +22,9 @@ const ApiRecord = Type.Object({
   identifier: Type.String({ description: '`aud` of tokens for it, and what clients send as `resource` (RFC 8707).' }),
   name: Type.String(),
   description: nullable(Type.String()),
+  token_status: Type.Enum([...tokenStatuses], {
+    description: '`list`: access tokens for it carry `status`, by which it knows revoked ones from a list.',
+  }),
   created_at: Time,
   scopes: Type.Array(
     Type.Object({
@@ -74,6 +77,12 @@ const description = Type.Optional(
     }),
   ),
 );
+const token_status = Type.Optional(
+  Type.Enum([...tokenStatuses], {
+    description:
+      '`list`: access tokens for it carry `status` (draft-ietf-oauth-status-list), so that it knows revoked ones within a minute without asking. `none` if left out at its registration.',
+  }),
+);
 const name = Type.String({ description: 'As users read it.', ...nameInCode });
 
 const parameters = { api_id: 'ID of an API, `api_...`.' };
@@ -92,6 +101,7 @@ const describe = (api: Api) =>
     ['Name', api.name],
     ['Description', api.description ?? ''],
     ['Scopes', api.scopes.map((each) => each.name)],
+    ['Status of tokens', api.token_status],
     ['Registered', time(api.created_at)],
   ]);
 
@@ -132,6 +142,7 @@ export const apiOperations = {
       }),
       name,
       description,
+      token_status,
       scope,
       ...sentences,
     }),
@@ -166,11 +177,15 @@ export const apiOperations = {
     id: 'editApi',
     method: 'PATCH',
     path: '/v1/admin/apis/:api_id',
-    summary: 'Change the name and the description of an API',
-    body: strictBody({ name: Type.Optional(name), description }, { minProperties: 1 }),
+    summary: 'Change the name and the description of an API, and whether its tokens carry a status',
+    body: strictBody({ name: Type.Optional(name), description, token_status }, { minProperties: 1 }),
     example: { name: 'Files of the office' },
     run: async (deps, { caller, api_id, body }) => answerOf(await editApi(deps, caller, api_id, body)),
-    command: { name: 'apis edit', summary: 'Change the name and the description of an API.', text: describe },
+    command: {
+      name: 'apis edit',
+      summary: 'Change the name and the description of an API, and whether its tokens carry a status.',
+      text: describe,
+    },
   }),
 
   setScope: operation({

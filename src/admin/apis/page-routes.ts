@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import type { TokenStatus } from '../../apis/api.ts';
 import { findApi } from '../../apis/manage-api.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
@@ -27,6 +28,7 @@ export async function apiPageRoutes(app: FastifyInstance, deps: Deps) {
         identifier: form.identifier ?? '',
         name: form.name ?? '',
         description: oneLine(form.description ?? ''),
+        token_status: statusIn(form),
         ...scopeOf(form),
       },
     }),
@@ -41,7 +43,9 @@ export async function apiPageRoutes(app: FastifyInstance, deps: Deps) {
   const onPage = { page: one, explains, redraw };
   pages.run(operations.edit, {
     path: `${one}/edit`,
-    input: ({ name = '', description = '' }) => ({ body: { name, description: oneLine(description) } }),
+    input: ({ name = '', description = '', ...form }) => ({
+      body: { name, description: oneLine(description), token_status: statusIn(form) },
+    }),
     done: doneOrUnchanged(one, 'saved'),
     ...onPage,
   });
@@ -57,6 +61,8 @@ export async function apiPageRoutes(app: FastifyInstance, deps: Deps) {
   });
   pages.run(operations.retire, { done: `${list}?done=retired`, ...onPage });
 }
+
+const statusIn = ({ token_status }: Parameters): TokenStatus => (token_status === 'list' ? 'list' : 'none');
 
 const scopeOf = (form: Parameters) => ({
   scope: form.scope ?? '',

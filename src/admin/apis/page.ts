@@ -32,7 +32,7 @@ ${shown.problem}
 <label for="identifier">${view.t('admin.apis.identifier')}</label>
 <input id="identifier" name="identifier" type="url" required maxlength="${longestIdentifier}" autocomplete="off" aria-describedby="identifier-hint" value="${shown.form?.identifier ?? ''}">
 <p class="hint" id="identifier-hint">${view.t('admin.apis.identifier.hint')}</p>
-${nameFields(view, { name: shown.form?.name ?? '', description: shown.form?.description ?? null })}
+${nameFields(view, { name: shown.form?.name ?? '', description: shown.form?.description ?? null, token_status: shown.form?.token_status === 'list' ? 'list' : 'none' })}
 ${scopeFields(view, 'first', shown.form)}
 <button type="submit" id="api-register">${view.t('admin.apis.register.submit')}</button>
 </form>`;
@@ -44,12 +44,17 @@ const apiItem = (view: View, api: Api) => html`<li><div>
 </div></li>
 `;
 
-const nameFields = (view: View, { name, description }: Pick<Api, 'name' | 'description'>): Html =>
+const nameFields = (
+  view: View,
+  { name, description, token_status }: Pick<Api, 'name' | 'description' | 'token_status'>,
+): Html =>
   html`<label for="name">${view.t('admin.apis.name')}</label>
 <input id="name" name="name" required maxlength="100" autocomplete="off" value="${name}">
 <label for="description">${view.t('admin.apis.description')}</label>
 <textarea id="description" name="description" rows="2" maxlength="${longestDescription}">
-${description ?? ''}</textarea>`;
+${description ?? ''}</textarea>
+<label><input type="checkbox" name="token_status" value="list" aria-describedby="token-status-hint"${token_status === 'list' && html` checked`}> ${view.t('admin.apis.token_status')}</label>
+<p class="hint" id="token-status-hint">${view.t('admin.apis.token_status.hint')}</p>`;
 
 /** @param of what distinguishes its fields on the page. */
 const scopeFields = (view: View, of: string, form: Shown['form']): Html =>

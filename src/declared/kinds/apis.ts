@@ -1,4 +1,4 @@
-import { comparableIdentifier } from '../../apis/api.ts';
+import { comparableIdentifier, type TokenStatus, tokenStatuses } from '../../apis/api.ts';
 import {
   apiProblems,
   identifierProblem,
@@ -23,6 +23,11 @@ export const ApiEntry = Type.Object(
     }),
     name: Type.String({ description: 'Shown to users, 1 to 100 characters.', ...nameInCode }),
     description: Type.Optional(nullable(Type.String({ maxLength: longestDescription }))),
+    token_status: Type.Optional(
+      Type.Enum([...tokenStatuses], {
+        description: '`list`: its access tokens carry a status, by which it knows revoked ones. none if left out.',
+      }),
+    ),
     scopes: Type.Record(
       Type.String(),
       Type.Record(Type.String(), Type.String({ maxLength: longestSentence }), {
@@ -44,8 +49,9 @@ const scopesOf = (state: State): WantedScope[] =>
       : [],
   );
 
-type Terms = { identifier: string; name: string; description: string | null };
-const termsOf = ({ identifier, name, description }: State) => ({ identifier, name, description }) as Terms;
+type Terms = { identifier: string; name: string; description: string | null; token_status: TokenStatus };
+const termsOf = ({ identifier, name, description, token_status }: State) =>
+  ({ identifier, name, description, token_status }) as Terms;
 
 const stateOf = (terms: Terms, scopes: readonly WantedScope[]): State => ({
   ...terms,
@@ -69,13 +75,13 @@ export const apis: Kind = {
   async list(deps) {
     deps.apis.forget();
     const { all } = await deps.apis.read();
-    return all.map(({ api_id, identifier, name, description, scopes }) => ({
+    return all.map(({ api_id, identifier, name, description, token_status, scopes }) => ({
       id: api_id,
-      state: stateOf({ identifier, name, description }, scopes),
+      state: stateOf({ identifier, name, description, token_status }, scopes),
     }));
   },
   read(deps, entry) {
-    const { identifier, name, description = null, scopes } = entry as Static<typeof ApiEntry>;
+    const { identifier, name, description = null, token_status = 'none', scopes } = entry as Static<typeof ApiEntry>;
     const wanted = Object.entries(scopes).map(([scope, descriptions]) => ({ name: scope, descriptions }));
     const problems = [
       ...identifierProblem(identifier, deps.config.baseUrl),
@@ -84,7 +90,8 @@ export const apis: Kind = {
       ...(wanted.length === 0 ? [fieldProblem('scopes', { key: 'problem.api.scopes' })] : []),
     ];
     if (problems.length > 0) throw invalidFields(problems);
-    return stateOf({ identifier, name: normalizeName(name), description: description?.trim() || null }, wanted);
+    const terms = { identifier, name: normalizeName(name), description: description?.trim() || null, token_status };
+    return stateOf(terms, wanted);
   },
   usesSecret: () => false,
   async create({ deps, caller }, state, made) {
@@ -92,8 +99,8 @@ export const apis: Kind = {
     return undefined;
   },
   async change({ deps, caller }, { id }, state, fields) {
-    const { name, description } = termsOf(state);
-    await editApi(deps, caller, id, { name, description, scopes: scopesOf(state) });
+    const { name, description, token_status } = termsOf(state);
+    await editApi(deps, caller, id, { name, description, token_status, scopes: scopesOf(state) });
     for (const field of fields) {
       if (field.startsWith(scopeField) && !(field in state))
         await retireScope(deps, caller, id, field.slice(scopeField.length));
@@ -102,7 +109,7 @@ export const apis: Kind = {
   },
   remove: ({ deps, caller }, { id }) => retireApi(deps, caller, id),
   write: (state) => ({
-    ...without(termsOf(state), { description: null }),
+    ...without(termsOf(state), { description: null, token_status: 'none' }),
     scopes: Object.fromEntries(scopesOf(state).map(({ name, descriptions }) => [name, descriptions])),
   }),
 };

@@ -24,6 +24,9 @@ export const IssuableGrant = row('grants', {
   auth_time: integer,
   amr: text,
   acr: text,
+  /** Where tokens of {@link statusWindow} have their status, the newest last; null: nowhere. */
+  status_refs: nullable(text),
+  status_window: nullable(integer),
 });
 /** What tokens are made from. */
 export type IssuableGrant = RowOf<typeof IssuableGrant>;
@@ -50,6 +53,25 @@ const Issued = row('grants', {
 const Grant = row('grants', { ...Issued.fields, revoked_at: nullable(integer), revoked_reason: nullable(text) });
 /** One authorization, from its code to its last refresh token. Times are Unix seconds. */
 export type Grant = RowOf<typeof Grant>;
+
+/** Makes a statement repeatable whose outcome is unknown: the same id finds its own work done. */
+export type Issuance = { issuance_id: string };
+
+/** Of a refresh token. */
+export type Rotation = Issuance & {
+  grant_id: GrantId;
+  client_id: ClientId;
+  refresh_seq: number;
+  /** The same for a refresh token that stays. */
+  next_seq: number;
+  idle_expires_at: number;
+  /** The thumbprint of the key that the client has proven to have. */
+  jkt: string | null;
+  /** Whether the refresh token needs the same key from now on. */
+  isBound: boolean;
+  /** Where the access token may have its status. */
+  status_ref: string | undefined;
+};
 
 /** On a grant and its client `c`. */
 export const mayUse = isAmong(sql`c.allowed_groups`, sql`grants.user_id`);

@@ -87,7 +87,7 @@ function statementsOf(deps: LimitDeps, revocation: Revocation) {
   return {
     grant: mustChange(setRevoked(grant.grant_id, reason, at, batch)),
     logouts: enqueueLogouts(batch, at),
-    surplus: deleteSurplusRevoked(grant.user_id),
+    surplus: deleteSurplusRevoked(grant.user_id, at),
     ...eventStatements(deps, revocation, at),
   };
 }

@@ -1,26 +1,28 @@
 import type { Db } from '../../platform/db/db.ts';
 import { inOneSlice, sliceRows } from '../../platform/db/slices.ts';
-import { type Sql, sql } from '../../platform/db/sql.ts';
+import { asBigint, type Sql, sql } from '../../platform/db/sql.ts';
 import type { ClientId, UserId } from '../../platform/ids.ts';
+import { everyStatusRef, mayHaveStatus } from './status-refs.store.ts';
 
-/** Remembered until the token would have expired. */
-export const revokeAccessToken = (db: Db, jti: string, expires_at: number) =>
+/** Remembered until the token would have expired. @param status_ref where a list has its status; null: it has none. */
+export const revokeAccessToken = (db: Db, jti: string, expires_at: number, status_ref: string | null) =>
   db
     .of(jti)
     .run(
-      sql`insert into revoked_access_tokens (jti, expires_at) values (${jti}, ${expires_at}) on conflict do nothing`,
+      sql`insert into revoked_access_tokens (jti, expires_at, status_refs) values (${jti}, ${expires_at}, ${status_ref}) on conflict do nothing`,
     );
 
 /** Seconds after a grant was made in which its row is deleted only together with its user or client. */
 export const keptSeconds = 3600;
 
 /**
- * Remembers those made just now of the grants that are about to be deleted with their user or client. They are kept like revoked
- * access tokens, under the id of the grant, and purged with them.
+ * Remembers of the grants that are about to be deleted with their user or client those made just now, and those whose tokens a list has
+ * to call revoked. They are kept like revoked access tokens, under the id of the grant, and purged with them.
  */
 export const rememberDeleted = (condition: Sql, now: number): Sql =>
-  sql`insert into revoked_access_tokens (jti, expires_at)
-      select grant_id, created_at + ${keptSeconds} from grants where ${condition} and created_at > ${now - keptSeconds}
+  sql`insert into revoked_access_tokens (jti, expires_at, status_refs)
+      select grant_id, case when ${mayHaveStatus(now)} then ${asBigint(now + keptSeconds)} else created_at + ${keptSeconds} end, ${everyStatusRef}
+        from grants where ${condition} and (created_at > ${now - keptSeconds} or ${mayHaveStatus(now)})
       on conflict do nothing`;
 
 /** No more than are deleted by the same change as the user or the client; of more, each slice remembers its own. */

@@ -18,9 +18,10 @@ import {
   type ScopeOfUser,
   writtenAtOnce,
 } from './bulk-revocations.store.ts';
-import { type Grant, IssuableGrant, isUsable } from './grant.store.ts';
+import { type Grant, IssuableGrant, type Issuance, isUsable, type Rotation } from './grant.store.ts';
 import { enqueueLogouts, markForLogout } from './logout-deliveries.store.ts';
 import { rememberDeleted } from './revoked-access-tokens.store.ts';
+import { mayHaveStatus, noteStatusRef } from './status-refs.store.ts';
 import {
   findSurplusCodes,
   type GrantKeys,
@@ -42,6 +43,8 @@ type NewGrant = Omit<
   | 'user_id'
   | 'issuance_id'
   | 'unanswered_until'
+  | 'status_refs'
+  | 'status_window'
 > & { code_hash: string; session_token_hash: string };
 
 /** Whether its user and client may have too many grants, or codes, by now. */
@@ -80,10 +83,9 @@ export type CodeRedemption = {
   jkt: string | null;
   /** Whether the refresh token needs the same key. */
   isBound: boolean;
+  /** Where the access token may have its status. */
+  status_ref: string | undefined;
 };
-
-/** Makes a statement repeatable whose outcome is unknown: the same id finds its own work done. */
-type Issuance = { issuance_id: string };
 
 /**
  * Redeeming is one statement, and its `where` is the list of checks, so of any number of requests one gets the row. The
@@ -111,7 +113,7 @@ export async function redeemCode(
   const bound = (code.isBound && code.jkt) || ''; // never null, so that requests share a statement
   const redemption = sql`update grants set redeemed_at = ${now}, refreshed_at = ${now}, refresh_seq = 1, issuance_id = ${code.issuance_id},
                unanswered_until = case when issuance_id = ${code.issuance_id} then unanswered_until end,
-               session_token_hash = null, dpop_jkt = case when ${bound} = '' then dpop_jkt else ${bound} end
+               session_token_hash = null, dpop_jkt = case when ${bound} = '' then dpop_jkt else ${bound} end${noteStatusRef(code.status_ref, now)}
          where code_hash = ${code.code_hash} and ${onFoundRow(isRedeemable)}
      returning ${IssuableGrant.columns}`;
   const { rows } = await part.run(IssuableGrant, combinable(redemption, code.code_hash), prepare);
@@ -131,19 +133,6 @@ export function expireGrant(db: Db, grant_id: GrantId, now: number) {
   return db.of(grant_id).change({ run: { grant, logouts: enqueueLogouts(batch, now) } });
 }
 
-type Rotation = Issuance & {
-  grant_id: GrantId;
-  client_id: ClientId;
-  refresh_seq: number;
-  /** The same for a refresh token that stays. */
-  next_seq: number;
-  idle_expires_at: number;
-  /** The thumbprint of the key that the client has proven to have. */
-  jkt: string | null;
-  /** Whether the refresh token needs the same key from now on. */
-  isBound: boolean;
-};
-
 /** Compare-and-swap on the sequence number. Extends `idle_expires_at`, never `expires_at`. */
 export async function rotateRefreshToken(
   db: Db,
@@ -160,7 +149,7 @@ export async function rotateRefreshToken(
   const swap = sql`update grants set refresh_seq = ${next_seq}, refreshed_at = ${now}, issuance_id = ${issuance_id},
                dpop_jkt = case when ${bound} = '' then dpop_jkt else ${bound} end,
                unanswered_until = case when issuance_id = ${issuance_id} then unanswered_until end,
-               idle_expires_at = ${rotation.idle_expires_at}
+               idle_expires_at = ${rotation.idle_expires_at}${noteStatusRef(rotation.status_ref, now)}
          where grant_id = ${grant_id} and ${onFoundRow(isCurrent)}
      returning ${IssuableGrant.columns}`;
   const { rows } = await db.of(grant_id).run(IssuableGrant, combinable(swap, grant_id), prepare);
@@ -246,8 +235,8 @@ export const deleteSurplusExpired = (db: Db, { user_id, client_id }: GrantKeys, 
     .run(sql`delete from grants where revoked_at is null and grant_id in (${surplusExpired(user_id, client_id, now)})`);
 
 /** With a revocation, after which there may be too many. */
-export const deleteSurplusRevoked = (user_id: UserId): Sql =>
-  sql`delete from grants where grant_id in (${surplusRevoked(user_id)})`;
+export const deleteSurplusRevoked = (user_id: UserId, now: number): Sql =>
+  sql`delete from grants where grant_id in (${surplusRevoked(user_id)}) and not ${mayHaveStatus(now)}`;
 
 const UserPlace = row('users', { user_id: id<UserId>() });
 

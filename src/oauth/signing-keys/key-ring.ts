@@ -15,10 +15,11 @@ import { signCompact, type TokenSigner, tokenSignerOf } from './token-signer.ts'
 
 /**
  * `at+jwt` is an access token (RFC 9068 §2.1), `JWT` an id token, `logout+jwt` a logout token (Back-Channel Logout 1.0 §2.4),
- * `secevent+jwt` a security event token (RFC 8417 §2.3). Every verification of ours says which it wants.
+ * `secevent+jwt` a security event token (RFC 8417 §2.3), `statuslist+jwt` a list of revoked access tokens (draft-ietf-oauth-status-list
+ * §5.1). Every verification of ours says which it wants.
  */
 type TokenType = 'at+jwt' | 'JWT' | SignedAlone;
-type SignedAlone = 'logout+jwt' | 'secevent+jwt';
+type SignedAlone = 'logout+jwt' | 'secevent+jwt' | 'statuslist+jwt';
 type Claims = Record<string, unknown>;
 
 export type KeyRing = Awaited<ReturnType<typeof openKeyRing>>;
@@ -232,6 +233,7 @@ function loadKey(row: SigningKeyRow, vault: Vault, opened: OpenedKeys): LoadedKe
     JWT: header('JWT'),
     'logout+jwt': header('logout+jwt'),
     'secevent+jwt': header('secevent+jwt'),
+    'statuslist+jwt': header('statuslist+jwt'),
   };
   return {
     ...openKey(row, headers, vault, opened),

@@ -4,15 +4,13 @@ import { invalidToken } from '../../platform/errors.ts';
 import { Time } from '../../platform/http/operation.ts';
 import { type GrantId, newSuffix } from '../../platform/ids.ts';
 import { type Static, Type } from '../../platform/schema.ts';
+import { accessTokenSeconds } from '../access-token-seconds.ts';
 import type { Deps } from '../deps.ts';
 import { refuseIfBehind } from '../grants/behind.ts';
 import { findGrant, type IssuableGrant } from '../grants/grant.store.ts';
 import { undefinedIfInvalid } from '../signing-keys/key-ring.ts';
 import { findTokenSubject, type TokenSubject } from './access-tokens.store.ts';
 import { activeAudience, type Target } from './resources.ts';
-
-/** Specification 2.3. */
-export const accessTokenSeconds = 3600;
 
 /** To have an access token is enough to use it (RFC 6750), unless it is bound to a key (RFC 9449). */
 export const tokenTypes = ['Bearer', 'DPoP'] as const;
@@ -41,6 +39,23 @@ export const AccessTokenClaims = Type.Object({
   auth_time: Time,
   acr: Type.String(),
   amr: Type.Array(Type.String()),
+  status: Type.Optional(
+    Type.Object(
+      {
+        status_list: Type.Object(
+          {
+            idx: Type.Integer({ description: 'The place of its bit: 1 is revoked.' }),
+            uri: Type.String({ description: 'The address of the list.' }),
+          },
+          { description: 'Its list, and its place in it.' },
+        ),
+      },
+      {
+        description:
+          'Where a list says whether it is revoked, for an API that wants that (draft-ietf-oauth-status-list).',
+      },
+    ),
+  ),
 });
 export type AccessTokenClaims = Static<typeof AccessTokenClaims>;
 
@@ -62,7 +77,7 @@ export const accessTokenClaims = (
   deps: Pick<Deps, 'clock' | 'config'>,
   grant: IssuableGrant,
   { scope, audience }: Target,
-  jkt: string | undefined,
+  { jkt, status }: Pick<AccessTokenClaims, 'status'> & { jkt: string | undefined },
 ): AccessTokenClaims => {
   const iat = now(deps);
   return {
@@ -75,6 +90,7 @@ export const accessTokenClaims = (
     scope,
     // Leads back to the grant, so that one read says whether the token is active.
     jti: `${grant.grant_id}.${newSuffix()}`,
+    ...(status && { status }),
   };
 };
 

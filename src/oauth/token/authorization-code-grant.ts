@@ -16,6 +16,7 @@ import { bindsRefreshTokens, hasKeyOf } from './refresh-token.ts';
 import { readResources, requireTarget } from './resources.ts';
 import { invalidGrant, nothingAllowed } from './token-refusal.ts';
 import { type GrantType, needed, type TokenRequest, type TokenResponse } from './token-request.ts';
+import { nextStatusRef } from './token-status.ts';
 
 /** 43 to 128 unreserved characters (RFC 7636 §4.1). */
 const codeVerifierPattern = '^[A-Za-z0-9._~-]{43,128}$';
@@ -72,6 +73,7 @@ async function authorizationCodeGrant(
     | 'issuances'
     | 'mail'
     | 'signInCounter'
+    | 'statusLists'
   >,
   { client, address, resource, jkt, code, redirect_uri, code_verifier }: CodeRequest,
 ): Promise<TokenResponse> {
@@ -84,6 +86,7 @@ async function authorizationCodeGrant(
     allowed_scopes: await usableScopes(deps, client.allowed_scopes),
     jkt: jkt ?? null,
     isBound: bindsRefreshTokens(client),
+    status_ref: await nextStatusRef(deps, client),
   };
   const resources = await readResources(deps, resource);
   if (resources) {

@@ -2,15 +2,17 @@ import { findUser } from '../../accounts/statements.ts';
 import type { Client } from '../../clients/client.ts';
 import { isFapi } from '../../clients/profile.ts';
 import { hasScope } from '../../clients/scopes.ts';
+import { accessTokenSeconds } from '../access-token-seconds.ts';
 import { claimLists } from '../claims/claim-lists.ts';
 import { claimsWithin, scopeOfClaim, type UserClaims, userClaims } from '../claims/claims.ts';
 import type { Deps } from '../deps.ts';
 import type { IssuableGrant } from '../grants/grant.store.ts';
-import { accessTokenClaims, accessTokenSeconds, claimsOfGrant, tokenTypeOf } from './access-token.ts';
+import { accessTokenClaims, claimsOfGrant, tokenTypeOf } from './access-token.ts';
 import { issueRefreshToken } from './refresh-token.ts';
 import { type Resources, targetOf } from './resources.ts';
 import { nothingAllowed } from './token-refusal.ts';
 import type { TokenResponse } from './token-request.ts';
+import { statusOf } from './token-status.ts';
 
 /**
  * Signs the tokens of a grant that has just been redeemed or rotated.
@@ -28,7 +30,7 @@ type Asked = {
 };
 
 export async function issueTokens(
-  deps: Pick<Deps, 'db' | 'apis' | 'attributes' | 'clock' | 'config' | 'vault' | 'keys'>,
+  deps: Pick<Deps, 'db' | 'apis' | 'attributes' | 'clock' | 'config' | 'vault' | 'keys' | 'statusLists'>,
   client: Client,
   grant: IssuableGrant,
   { asked, resources, nonce, jkt }: Asked,
@@ -36,7 +38,7 @@ export async function issueTokens(
   const target = await targetOf(deps, client, grant, { asked, resources });
   const { scope } = target;
   if (scope === '') throw nothingAllowed(asked);
-  const claims = accessTokenClaims(deps, grant, target, jkt);
+  const claims = accessTokenClaims(deps, grant, target, { jkt, status: await statusOf(deps, client, grant, target) });
   const idClaims = hasScope(scope, 'openid')
     ? {
         ...(await claimsInIdToken(deps, client, grant, scope)),

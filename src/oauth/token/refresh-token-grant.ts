@@ -21,6 +21,7 @@ import {
 import { type Resources, readResources, requireTarget } from './resources.ts';
 import { invalidGrant, invalidScope, nothingAllowed } from './token-refusal.ts';
 import { type GrantType, needed, type TokenRequest, type TokenResponse } from './token-request.ts';
+import { nextStatusRef } from './token-status.ts';
 
 type RefreshRequest = TokenRequest<{ refresh_token: string; scope: string | undefined }>;
 
@@ -61,6 +62,7 @@ async function refreshTokenGrant(
     | 'clientFailures'
     | 'issuances'
     | 'mail'
+    | 'statusLists'
   >,
   request: RefreshRequest,
 ): Promise<TokenResponse> {
@@ -79,6 +81,7 @@ async function refreshTokenGrant(
     jkt: jkt ?? null,
     isBound: bindsRefreshTokens(client),
     idle_expires_at: at + refreshIdleSeconds(client),
+    status_ref: await nextStatusRef(deps, client),
   };
   const answer = async (grant: IssuableGrant) => {
     const response = await issueTokens(deps, client, grant, { asked: askedOf(grant, scope), resources, jkt });

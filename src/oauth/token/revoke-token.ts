@@ -25,7 +25,7 @@ type Requester = {
  * `temporarily_unavailable` if the store does not have its grant yet.
  */
 export async function revokeToken(
-  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'keys' | 'clients' | 'mail'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'keys' | 'clients' | 'mail' | 'statusLists'>,
   token: string,
   requester: Requester,
 ): Promise<void> {
@@ -44,6 +44,12 @@ export async function revokeToken(
   if (!requester.client && owner?.client_type !== 'public')
     throw invalidClient('confidential token without credentials');
 
-  if (claims) await revokeAccessToken(deps.db, claims.jti, claims.exp);
+  if (claims)
+    await revokeAccessToken(
+      deps.db,
+      claims.jti,
+      claims.exp,
+      (claims.status && deps.statusLists.refOf(claims.status)) ?? null,
+    );
   else await revokeGrant(deps, { grant, reason: 'client', actor: `client:${client_id}`, address: requester.address });
 }

@@ -27,6 +27,7 @@ type GrantDeps = Pick<
   | 'clients'
   | 'clientFailures'
   | 'issuances'
+  | 'statusLists'
   | 'mail'
   | 'attributes'
   | 'signInCounter'
