@@ -29,7 +29,8 @@ export const inOneSlice = (table: string, key: string, condition: Sql, rows: num
  * Changes any number of rows, a slice at a time, at the pace of the process. Each slice commits by itself: after a crash, or on
  * another node at the same time, the next run does the rest.
  * @param slice changes at most `rows` rows and says how many it did; fewer mean that none are left.
- * @param signal ends it after the slice under way.
+ * @param signal ends it after the slice under way. Where a turn is over before this begins (a `TimeoutError`), it does one slice all the
+ * same: a job that first walks over many places with nothing to do would else never come further than in the turn before.
  * @param most rows of a slice, where each is a change by itself.
  * @returns false if the signal ended it before all was done.
  */
@@ -38,10 +39,11 @@ export async function inSlices(
   signal?: AbortSignal,
   most?: number,
 ): Promise<boolean> {
+  if (signal?.aborted && signal.reason?.name !== 'TimeoutError') return false;
   const runSlice = pace.slices(most);
-  while (!signal?.aborted) {
+  do {
     if (await runSlice(async (rows) => (await slice(rows)) < rows)) return true;
-  }
+  } while (!signal?.aborted);
   return false;
 }
 
