@@ -40,7 +40,7 @@ test('configured providers are listed with an absolute address, and stand on the
   const page = await browser.get('/signin?next=/account/sessions');
   assert.match(
     page.text,
-    pattern`href="/auth/google/login\?next=%2Faccount%2Fsessions"[^>]*>${sentence('signin.with', { provider: 'Google' })}<`,
+    pattern`href="/auth/google/login\?next=%2Faccount%2Fsessions"[^>]*>(?:<img [^>]*>)? ?${sentence('signin.with', { provider: 'Google' })}<`,
   );
 });
 

@@ -395,7 +395,7 @@ test('the policy of a client is changed from the command line, which prints the 
   await misunderstood(
     policy,
     env,
-    /Nothing to change: give at least one of --consent, --retry-window, --allowed-group, --visible-group, --profile, --alg\./,
+    /Nothing to change: give at least one of --consent, --retry-window, --allowed-group, --visible-group, --profile, --logo, --alg\./,
   );
   await misunderstood([...policy, '--retry-window', '61'], env, /--retry-window/);
   const changed = await succeed([...policy, '--consent', 'required', '--retry-window', '5'], env);

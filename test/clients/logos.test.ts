@@ -78,7 +78,7 @@ testSignet(
     );
 
     const page = await admin.browser.get(`/admin/clients/${client_id}`);
-    const own = `/admin/clients/${client_id}/logo/${picture_id}`;
+    const own = `/admin/clients/${client_id}/logos/${picture_id}`;
     assert.ok(imagesOf(page.text).includes(own), page.text);
     assert.ok(page.text.includes(`name="logo_id" value="${picture_id}"`));
     const reviewed = await admin.browser.get(own);

@@ -35,6 +35,7 @@ async function sender(signet: Signet) {
   await admin.enableTotp();
   const { browser } = admin;
   const { authorization } = await signet.newService();
+  const { authorization: ofReceiver } = await signet.newService({ permissions: ['signals:manage'] });
   return ({ method, path }: Pick<Operation, 'method' | 'path'>, type: string, body: Buffer | string, more = {}) =>
     browser.send(path, {
       method,
@@ -42,6 +43,7 @@ async function sender(signet: Signet) {
       headers: {
         ...{ origin: signet.url, 'content-type': type, accept: json },
         ...(path === '/v1/entitlements' && method === 'POST' && { authorization }),
+        ...(path.startsWith('/v1/signals/') && { authorization: ofReceiver }),
         ...more,
       },
     });

@@ -4,6 +4,7 @@ import { countedByProcess } from '../../src/platform/metrics.ts';
 import { freePort } from '../support/free-port.ts';
 import { linkIn, openMailbox, waitingMails } from '../support/mailbox.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
+import { until } from '../support/until.ts';
 
 /** `signet_deliveries_total` of mails that no attempt follows. */
 const dead = () =>
@@ -79,7 +80,12 @@ test('a mail whose link has expired before it could be sent is not sent', async 
   const beside = await startSignet(t, { beside: signet, mail: true });
   signet.clock.advance(1800); // the life of the link
   const before = dead();
-  await beside.deps.mail.deliver();
+  // The node that does not reach its mail server may have taken the mails again, and tries them anew later.
+  await until('the other node has sent one', async () => {
+    signet.clock.advance(60);
+    await beside.deps.mail.deliver();
+    return mailbox.mails.length > 0;
+  });
   assert.doesNotMatch((await mailbox.next(email)).text, /\/reset\/ln_/);
   assert.equal(mailbox.mails.length, 1, 'what holds no link is sent all the same');
   assert.deepEqual(await waitingMails(beside), []);

@@ -16,7 +16,7 @@ export function logoSection(view: View, client: Client, logo: LogoState, isRevie
   const mayDecide = view.may('clients:approve');
   return html`<h2 id="logo">${t('admin.clients.logo')}</h2>
 <p>${untrustedUrl(logo.url)}</p>
-${logo.picture_id !== null && picture(view, path, logo)}
+${logo.picture_id !== null && picture(view, `${clientPath(client)}/logos`, logo)}
 ${(logo.picture_id === null || logo.problem !== null) && html`<p>${missing(view, logo)}</p>`}
 ${
   mayDecide &&

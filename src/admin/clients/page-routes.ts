@@ -122,7 +122,7 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
   });
   // Before it is approved, only reviewers see it.
   app.get<{ Params: { client_id: string; picture_id: string } }>(
-    `${one}/logo/:picture_id`,
+    `${one}/logos/:picture_id`,
     { config: { page: true } },
     async (request, reply) => {
       await personWith('clients:read').authenticate(deps, request);
