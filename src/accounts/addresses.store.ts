@@ -31,8 +31,8 @@ export const claimsOfChange = (deps: Pick<Deps, 'db' | 'placement'>, from: strin
  */
 export const ifFree = ({ db }: Pick<Deps, 'db'>, email: string, owner: User | undefined): { free: Sql; taken: Sql } => {
   if (db.parts.length === 1) return { free: isEmailFree(email), taken: isEmailTaken(email) };
-  const [never, always] = [sql`1 = 0`, sql`1 = 1`];
-  return owner === undefined ? { free: always, taken: never } : { free: never, taken: always };
+  const when = (isSo: boolean) => sql`${isSo ? 1 : 0} = 1`; // one text for both, as the statements of one part
+  return { free: when(owner === undefined), taken: when(owner !== undefined) };
 };
 
 /** See {@link openClaims}: of the key of an address. */
@@ -46,24 +46,26 @@ export const emailClaims = (db: Db): ClaimKind => ({
       ),
 });
 
-/** The account of an address: of two that are one mailbox, the one that is spelled so; else the one that has the key. */
+/**
+ * The account of an address: of two that are one mailbox, the one that is spelled so; else the one that has the key. Whether there is one
+ * does not show in what it asks: the claim of the address is read even where it is not needed (PW-03).
+ */
 export const findUserByEmail = async (deps: AddressDeps, email: string): Promise<User | undefined> => {
-  const users = await partOfEmail(deps, email).all(
-    User,
-    sql`select ${User.columns} from users where ${isAddressed(email)}`,
-  );
+  const [users, holder] = await Promise.all([
+    partOfEmail(deps, email).all(User, sql`select ${User.columns} from users where ${isAddressed(email)}`),
+    deps.claims.holderOf(claimOfEmail(deps, email)),
+  ]);
   const spelled = email.trim().toLowerCase();
   return (
     users.find((user) => user.email.toLowerCase() === spelled) ??
     users.find((user) => user.same_mailbox_as === null) ??
     users[0] ??
-    (await findClaimant(deps, email))
+    (await claimantOf(deps, email, holder))
   );
 };
 
-async function findClaimant(deps: AddressDeps, email: string): Promise<User | undefined> {
-  const user_id = await deps.claims.holderOf(claimOfEmail(deps, email));
-  const user = user_id && (await findUser(deps.db, user_id));
+async function claimantOf({ db }: AddressDeps, email: string, holder: UserId | undefined): Promise<User | undefined> {
+  const user = holder && (await findUser(db, holder));
   return user && emailKey(user.email) === emailKey(email) ? user : undefined;
 }
 
@@ -79,7 +81,9 @@ export const usersOfAddresses = async (deps: AddressDeps, emails: readonly strin
   );
   const found = (await Promise.all(byPart)).flat();
   if (deps.db.parts.length === 1) return found;
-  const claimants = await Promise.all(emails.map((email) => findClaimant(deps, email)));
+  const claimants = await Promise.all(
+    emails.map(async (email) => claimantOf(deps, email, await deps.claims.holderOf(claimOfEmail(deps, email)))),
+  );
   return [
     ...found,
     ...claimants.flatMap((user) => (user ? [{ user_id: user.user_id, email_key: emailKey(user.email) }] : [])),
