@@ -130,8 +130,9 @@ function changesOf({ app }: Signet): Change[] {
 /** Of those, whatever adds, changes or takes away a factor, a way in, the address, the password or the account. */
 const guards =
   /^\/v1\/me$|^\/v1\/me\/(?:2fa|passkeys|password|identities|email$)|^\/account\/(?:security|delete|email\/change)/;
-/** The profile is no way in. */
-const isFree = ({ method, path }: Change) => method === 'PATCH' && path === '/v1/me';
+/** The profile is no way in, and who stops a removal of factors keeps them. */
+const isFree = ({ method, path }: Change) =>
+  (method === 'PATCH' && path === '/v1/me') || path === '/account/security/recovery/stop';
 
 testSignet(
   'SS-06: no sign-in method changes without the strongest kind of factor',
