@@ -205,7 +205,7 @@ const changes: Record<string, { sql: RegExp; begin: (at: UnderWay) => Promise<()
         thief.browser.postJson('/v1/me/email', { email }),
   },
   'the end of the account': {
-    sql: /delete from users/,
+    sql: /delete from users|deleted_at = /, // in a store of cells, the account is deleted by a job
     begin:
       async ({ thief }) =>
       async () =>
