@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { runCommand, settingsOf } from '../support/command-line.ts';
 import { newDirectory } from '../support/scim.ts';
+import { poll, signalClient } from '../support/signal-receiver.ts';
 import type { Signet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
 import { newExportKey } from '../support/transfers.ts';
@@ -52,6 +53,7 @@ test('while a server is away, lists show what the others have and name the parts
   const there = people.findLast(({ user_id }) => isOn(signet, user_id, 'second'))!;
   await signet.registerClient({ owner: there, approved: false });
   const directory = await newDirectory(signet);
+  await (await signalClient(signet)).create({ delivery: { method: poll } });
   await signet.runJobs();
   const whole = await admin.browser.get('/admin/users');
   assert.doesNotMatch(whole.text, /id="absent-parts"/);
