@@ -1,10 +1,10 @@
 import type { Db } from '../platform/db/db.ts';
 import { exportedTable } from '../platform/db/exported-table.ts';
-import { flag, id, integer, json, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
+import { choice, flag, id, integer, json, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { type Sql, sql } from '../platform/db/sql.ts';
 import type { ApiId, EventId } from '../platform/ids.ts';
 import { Type } from '../platform/schema.ts';
-import { type Api, type ApiScope, comparableIdentifier, type TokenStatus } from './api.ts';
+import { type Api, type ApiScope, comparableIdentifier, type TokenStatus, tokenStatuses } from './api.ts';
 import { maxApis, maxScopes, type WantedScope } from './api-rules.ts';
 
 /** The tables `apis` and `api_scopes`. */
@@ -103,7 +103,11 @@ export const ownerOfScope = (db: Db, name: string) =>
 
 /** Retired ones too, since no other API may ever have their scopes. */
 export const exportedApis = exportedTable('apis', {
-  row: row('apis', { ...ApiRow.fields, retired_at: nullable(integer) }),
+  row: row('apis', {
+    ...ApiRow.fields,
+    token_status: nullable(choice(...tokenStatuses)), // files of earlier versions have none
+    retired_at: nullable(integer),
+  }),
   lists: {
     scopes: {
       table: 'api_scopes',
@@ -114,7 +118,11 @@ export const exportedApis = exportedTable('apis', {
     },
   },
   follows: {
-    columns: { identifier_key: text, event_id: text },
-    values: ({ identifier }, { event_id }) => ({ identifier_key: comparableIdentifier(identifier), event_id }),
+    columns: { identifier_key: text, event_id: text, token_status: text },
+    values: ({ identifier, token_status }, { event_id }) => ({
+      identifier_key: comparableIdentifier(identifier),
+      event_id,
+      token_status: token_status ?? 'none',
+    }),
   },
 });

@@ -30,7 +30,9 @@ function everything(make: typeof Type) {
 }
 
 test('the builders make what those of TypeBox make, whose types they have', () => {
-  assert.equal(JSON.stringify(everything(Type)), JSON.stringify(everything(TypeBox)));
+  // TypeBox has no rule for a member whose name has a line break.
+  const theirs = JSON.stringify(everything(TypeBox)).replace('"^.*$"', '"^"');
+  assert.equal(JSON.stringify(everything(Type)), theirs);
 });
 
 test('a member is optional where it was declared so, and its schema elsewhere is not', () => {
