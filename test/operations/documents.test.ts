@@ -178,6 +178,18 @@ const npmCommands: Record<string, (t: TestContext, given: Given) => Promise<void
     const [, bytes] = /│ 1000000 │ 1 +│ \d+ +│ 2 +│ (\d+) /.exec(output) ?? [];
     assert.ok(Number(bytes) > 20_000 && Number(bytes) < 40_000, output);
   },
+  'npm run sheets': async () => {}, // with its options:
+  'npm run sheets -- --languages ja --to sheets': async () => {
+    const folder = await scratchFolder('sheets');
+    const command = scriptOf(`npm run sheets -- --languages de --pages sign-in,account --to ${folder}`);
+    const { code, output } = await shell(command).ended;
+    assert.equal(code, 0, output);
+    const looks = ['320', '390', '1280'].flatMap((width) => [`de-${width}-dark-1.png`, `de-${width}-light-1.png`]);
+    assert.deepEqual(readdirSync(folder).sort(), looks.sort());
+    const misspelt = await shell(scriptOf(`npm run sheets -- --languages jp --to ${folder}`)).ended;
+    assert.equal(misspelt.code, 2);
+    assert.match(misspelt.output, /There is no language 'jp'/);
+  },
   'npm run docs:screenshots': async () => {}, // screenshots.test.ts
   'npm run docs:import-schema': async () => {}, // format.test.ts
   'npm run docs:relying-parties': async () => {}, // relying-party-docs.test.ts
