@@ -160,21 +160,25 @@ export function refuseOtherMethods(app: FastifyInstance, longestParameter: numbe
     router ??= routerOf(declared, longestParameter);
     return router.find(anyMethod, url);
   }
-  app.addHook('onRoute', ({ url, method, config }) => {
+  app.addHook('onRoute', (route) => {
+    const { url, method, config } = route;
     const path = declared.get(url) ?? { methods: new Set(), form: undefined, cors: config?.cors };
     for (const one of [method].flat()) path.methods.add(one);
     if (config?.page) path.form ??= config.form ?? parentOf(url, declared);
     declared.set(url, path);
+    if (config?.page && url.includes(':')) route.onRequest = [refuseHidden, route.onRequest ?? []].flat();
   });
   /** An address that takes a form alone, and that a page with a parameter there would take for its own. */
-  function hiddenPath({ method, routeOptions, url }: FastifyRequest) {
-    if (method !== 'GET' || !routeOptions.config.page) return null;
-    const exact = declared.get(url.split('?', 1)[0]!);
-    return exact === undefined || exact.methods.has('GET') ? null : { store: exact, params: {} };
+  function refuseHidden(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+    const exact = request.method === 'GET' ? declared.get(request.url.split('?', 1)[0]!) : undefined;
+    if (exact === undefined || exact.methods.has('GET')) done();
+    else refuseMethod({ store: exact, params: {} }, request, reply);
   }
   app.addHook('onRequest', (request, reply, done) => {
-    const found = request.is404 ? pathOf(request.url) : hiddenPath(request);
-    if (found === null) return done();
+    const found = request.is404 ? pathOf(request.url) : null;
+    return found === null ? done() : refuseMethod(found, request, reply);
+  });
+  function refuseMethod(found: Pick<Found, 'store' | 'params'>, request: FastifyRequest, reply: FastifyReply) {
     const { methods: known, form, cors } = found.store as Path;
     // A reload of the answer to a form, or a bookmark of it: redirect to the form.
     if (form !== undefined && request.method === 'GET' && request.headers.accept?.includes('text/html')) {
@@ -191,7 +195,7 @@ export function refuseOtherMethods(app: FastifyInstance, longestParameter: numbe
       if (isPreflight(request)) return preflight(request, reply, allow);
     }
     throw new RequestError('method_not_allowed', `Allowed methods: ${allow}.`);
-  });
+  }
 }
 
 const isOfForm = ({ method, headers: { accept, 'content-type': type } }: FastifyRequest) =>
@@ -227,6 +231,7 @@ function preflight({ headers }: FastifyRequest, reply: FastifyReply, allow: stri
 type Path = { methods: Set<string>; form: string | undefined; cors: boolean | undefined };
 
 type Router = ReturnType<typeof routerOf>;
+type Found = NonNullable<ReturnType<Router['find']>>;
 const anyMethod = 'GET'; // the router requires one
 
 function routerOf(declared: ReadonlyMap<string, Path>, maxParamLength: number) {

@@ -145,11 +145,15 @@ const titles: { readonly [Key in MessageKey]?: Place } = {
 const titleOf = (look: Look, locale: Locale, key: MessageKey): string | undefined =>
   titles[key] && wordsAt(look, titles[key], locale)?.text;
 
-/** Before a page is drawn, and before a mail may be written: both have the newest brand. */
+/**
+ * Before a page is drawn, and before a mail may be written: both have the newest brand. The requests of apps wait for nothing. Call it before
+ * the routes are added.
+ */
 export function followBrand(app: FastifyInstance, { branding }: Pick<ViewDeps, 'branding'>): void {
-  app.addHook('onRequest', async (request) => {
-    const { page } = request.routeOptions.config ?? {};
-    if (page || (request.method !== 'GET' && request.url.startsWith('/v1/'))) await branding.refresh();
+  app.addHook('onRoute', (route) => {
+    const isWrite = [route.method].flat().some((method) => method !== 'GET' && method !== 'HEAD');
+    if (!route.config?.page && !(isWrite && route.url.startsWith('/v1/'))) return;
+    route.onRequest = [branding.refresh, route.onRequest ?? []].flat();
   });
 }
 
