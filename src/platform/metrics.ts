@@ -20,26 +20,35 @@ export type Family = {
  */
 const maxSeries = 2000;
 
-const kept = new Map<string, Family & { readonly byLabels: Map<string, Series>; readonly series: Series[] }>();
+const kept = new Map<string, Family & { readonly series: Series[] }>();
+
+/** Series by their first label, and so on: the texts of labels are found sooner than one that is made of them each time. */
+type ByLabel = { values?: number[]; next?: Map<string, ByLabel> };
 
 type Shape = Pick<Family, 'name' | 'help' | 'type' | 'labelNames'> & { bounds?: readonly number[] };
 
 /** @returns what finds the values of a series, which exists from then on. */
 function register({ bounds = [], ...shape }: Shape): (labels: readonly string[]) => number[] {
-  const family = { ...shape, bounds, byLabels: new Map<string, Series>(), series: [] as Series[] };
+  const family = { ...shape, bounds, series: [] as Series[] };
+  const first: ByLabel = {};
   if (kept.has(shape.name)) throw new TypeError(`The metric ${shape.name} is defined twice.`);
   kept.set(shape.name, family);
   const width = shape.type === 'histogram' ? bounds.length + 2 : 1;
   const valuesOf = (labels: readonly string[]): number[] => {
-    const key = labels.join('\n');
-    const found = family.byLabels.get(key);
-    if (found) return found.values;
+    let found: ByLabel | undefined = first;
+    for (const label of labels) found = found?.next?.get(label);
+    if (found?.values) return found.values;
     if (family.series.length >= maxSeries && labels.some((label) => label !== 'other')) {
       return valuesOf(labels.map(() => 'other'));
     }
     const series = { labels, values: new Array<number>(width).fill(0) };
-    family.byLabels.set(key, series);
     family.series.push(series);
+    let node = first;
+    for (const label of labels) {
+      node.next ??= new Map();
+      node = node.next.getOrInsertComputed(label, () => ({}));
+    }
+    node.values = series.values;
     return series.values;
   };
   if (shape.labelNames.length === 0) valuesOf([]); // from the start, so that its first increase is one
@@ -94,7 +103,7 @@ export function histogram<const Names extends readonly string[]>(
 
 /** What this process has counted so far, by name. */
 export const countedByProcess = (): Family[] =>
-  [...kept.values()].map(({ byLabels: _, ...family }) => family).sort((one, other) => (one.name < other.name ? -1 : 1));
+  [...kept.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
 
 /** A gauge that is read when it is asked for, instead of being kept. */
 export const reading = (
