@@ -7,6 +7,7 @@ import type { AttributeRegister, Attributes } from '../attributes/register.ts';
 import { type FieldProblem, fieldProblem, invalidFields } from '../platform/errors.ts';
 import { listInWords } from '../platform/i18n/formats.ts';
 import { type Locale, localeFinder, translatePlain } from '../platform/i18n/translate.ts';
+import { remembered } from '../platform/remembered.ts';
 
 type BuiltIn = {
   /** About the user, in userinfo (OIDC Core §5.4 and decisions §5). */
@@ -121,7 +122,7 @@ export function openScopes(apis: Apis, attributes: Attributes): Scopes {
 /** Those that every client may ask for, as discovery names them. */
 export const advertisedScopes = scopeNames.filter((name) => (builtInScopes[name] as BuiltIn).isAdvertised !== false);
 
-export const hasScope = (scope: string, name: Scope): boolean => scope.split(' ').includes(name);
+export const hasScope = (scope: string, name: Scope): boolean => parseScope(scope).includes(name);
 
 /** For a developer, without repeating what was sent: an `error_description` never does. */
 export const describeAllowed = (allowed: readonly string[]): string =>
@@ -131,8 +132,9 @@ export const describeAllowed = (allowed: readonly string[]): string =>
 export const isMalformedScope = (text: string): boolean => /[^\x20\x21\x23-\x5b\x5d-\x7e]/.test(text);
 
 /** Names between spaces (RFC 6749 §3.3), without duplicates, known or not. A space too many is none of the names. */
-export const parseScope = (text: string): readonly string[] =>
-  [...new Set(text.split(' '))].filter((name) => name !== '');
+export const parseScope: (text: string) => readonly string[] = remembered((text) =>
+  [...new Set(text.split(' '))].filter((name) => name !== ''),
+);
 
 /** What was requested and not granted. */
 export function leftOut(requested: string, granted: string): string[] {

@@ -3,7 +3,7 @@ import { perStandardClaim, type StandardClaim } from '../../accounts/statements.
 import { type Attribute, labelOf, type Value } from '../../attributes/attribute.ts';
 import { inWords } from '../../attributes/fields.ts';
 import type { AttributeRegister } from '../../attributes/register.ts';
-import { parseValues } from '../../attributes/values.ts';
+import { parseValues, type Values } from '../../attributes/values.ts';
 import { builtInScopes, parseScope, type Scope, scopeNames } from '../../clients/scopes.ts';
 import { Entitlement } from '../../entitlements/entitlement.ts';
 import { asciiEmail } from '../../platform/email-address.ts';
@@ -11,6 +11,7 @@ import { listInWords } from '../../platform/i18n/formats.ts';
 import { locales, nameOfLanguage } from '../../platform/i18n/translate.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { remembered } from '../../platform/remembered.ts';
 import { type Static, Type } from '../../platform/schema.ts';
 
 const scopes = new Map<string, Scope>(
@@ -58,8 +59,14 @@ export const scopeOfClaim = ({ named }: AttributeRegister, claim: string): strin
   scopes.get(claim) ?? named(claim)?.scope;
 
 /** @param scope words, separated by spaces. */
-export const claimsWithin = ({ ofScope }: AttributeRegister, scope: string): string[] =>
-  parseScope(scope).flatMap((name) => [...(claimsOfScope.get(name) ?? []), ...ofScope(name).map((one) => one.name)]);
+export const claimsWithin = (register: AttributeRegister, scope: string): readonly string[] =>
+  finders.getOrInsertComputed(register, claimsFinder)(scope);
+
+const claimsFinder = ({ ofScope }: AttributeRegister) =>
+  remembered((scope): readonly string[] =>
+    parseScope(scope).flatMap((name) => [...(claimsOfScope.get(name) ?? []), ...ofScope(name).map((one) => one.name)]),
+  );
+const finders = new WeakMap<AttributeRegister, ReturnType<typeof claimsFinder>>();
 
 const labelOfClaim = (view: View, { named }: AttributeRegister, claim: string): string => {
   if (isBuiltInClaim(claim)) return view.plain(`claim.${claim}`);
@@ -98,9 +105,10 @@ export async function userClaims(
   { lists, attributes: { named } }: { lists: ClaimLists; attributes: AttributeRegister },
 ): Promise<UserClaims> {
   const claims: Record<string, unknown> = {};
-  const values = parseValues(wanted.every(isBuiltInClaim) ? null : user.attributes);
+  let values: Values | undefined;
   for (const claim of wanted) {
     if (!isBuiltInClaim(claim)) {
+      values ??= parseValues(user.attributes);
       const value = values.get(named(claim)?.attribute_id ?? '');
       if (value !== undefined) claims[claim] = value;
     } else if (claim === 'entitlements' || claim === 'groups') claims[claim] ??= await lists[claim]();

@@ -28,7 +28,9 @@ export async function findPresentedToken(
   { method, url, headers, formToken }: Presented,
 ): Promise<ActiveAccessToken | undefined> {
   // Another scheme, such as Basic for a proxy, which browsers then send everywhere, is treated as no header.
-  const [, scheme, inHeader = ''] = /^(bearer|dpop)(?: +(.*))?$/is.exec(headers.authorization?.toString() ?? '') ?? [];
+  const authorization = headers.authorization?.toString() ?? '';
+  const [before = '', scheme] = /^(bearer|dpop)(?: +|$)/i.exec(authorization) ?? [];
+  const inHeader = authorization.slice(before.length);
   if (scheme === undefined) {
     return formToken === undefined ? undefined : unboundToken(ownToken(await verifyAccessToken(deps, formToken)));
   }

@@ -1,3 +1,4 @@
+import { remembered } from '../remembered.ts';
 import { type Static, type TSchema, Type } from '../schema.ts';
 import { compile } from '../validator.ts';
 import { join, type Param, raw, type Sql, sql } from './sql.ts';
@@ -71,21 +72,26 @@ export const jsonObject = <Value extends object>(): Column<Value> =>
   jsonOf<Value>({ type: 'object' }, (value) => typeof value === 'object' && value !== null && !Array.isArray(value));
 /** A JSON list of texts, perhaps of a narrower type. */
 export const jsonTexts = <Text extends string = string>(): Column<readonly Text[]> =>
-  jsonOf<readonly Text[]>(Type.Array(Type.String()), (value) => Array.isArray(value) && value.every(isText));
+  jsonOf<readonly Text[]>(Type.Array(Type.String()), isTexts, decodeTexts as (stored: string) => readonly Text[]);
 
-function jsonOf<Value>(schema: TSchema, isOfItsShape: (value: unknown) => boolean): Column<Value> {
-  return new Column<Value>(isText, {
-    schema,
-    codec: {
-      decode(stored) {
-        const value: unknown = JSON.parse(stored as string);
-        if (!isOfItsShape(value)) throw new TypeError('not of its schema');
-        return value as Value;
-      },
-      encode: (value) => JSON.stringify(value),
-    },
-  });
+const isTexts = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(isText);
+const decodeTexts = remembered((stored) => decodeJson(stored, isTexts));
+
+function decodeJson<Value>(stored: string, isOfItsShape: (value: unknown) => value is Value): Value {
+  const value: unknown = JSON.parse(stored);
+  if (!isOfItsShape(value)) throw new TypeError('not of its schema');
+  return value;
 }
+
+const jsonOf = <Value>(
+  schema: TSchema,
+  isOfItsShape: (value: unknown) => boolean,
+  decode = (stored: string) => decodeJson(stored, isOfItsShape as (value: unknown) => value is Value),
+): Column<Value> =>
+  new Column<Value>(isText, {
+    schema,
+    codec: { decode: (stored) => decode(stored as string), encode: (value) => JSON.stringify(value) },
+  });
 
 /** A stored row is not of the shape that the code expects: a mistake of ours or a damaged database. Names no value. */
 export class RowMismatch extends Error {
