@@ -190,6 +190,19 @@ export const clientFields = {
     record: Type.Boolean(),
     option: { name: 'claims-in-id-token', help: "whether ID tokens contain the user's claims" },
   },
+  /** See `statusOf`. */
+  status_in_access_token: {
+    column: flag,
+    control: { kind: 'switch' },
+    initial: false,
+    part: 'more',
+    body: Type.Boolean({
+      description:
+        'Whether its access tokens carry a status, by which whoever checks them without asking knows revoked ones. Those for an API that asks for it carry one anyway.',
+    }),
+    record: Type.Boolean(),
+    option: { name: 'status-in-access-token', help: 'whether access tokens carry a status' },
+  },
   /** The only method that the token endpoint accepts; null for either way to send a secret. */
   token_endpoint_auth_method: {
     column: nullable(choice(...methodNames)),

@@ -133,6 +133,7 @@ test('everything that may be chosen is taken as chosen', () => {
     token_endpoint_auth_method: 'client_secret_post',
     jwks_uri: 'https://rp.test/jwks.json',
     jwks: null,
+    status_in_access_token: true,
     dpop_bound_access_tokens: true,
     require_pushed_authorization_requests: true,
     require_signed_request_object: true,

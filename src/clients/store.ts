@@ -2,7 +2,7 @@ import { mustChange, type Write } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
 import { exportedTable } from '../platform/db/exported-table.ts';
 import { askAll } from '../platform/db/parts.ts';
-import { id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
+import { flag, id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { asBigint, asText, oneOf, type Sql, sql } from '../platform/db/sql.ts';
 import { rowsOfClientFitOneSlice } from '../platform/db/table-rows.ts';
 import type { EventId, SecretId, UserId } from '../platform/ids.ts';
@@ -317,12 +317,19 @@ const { event_id: _, ...exportedFields } = ClientRow.fields;
 const { client_id: __, ...secretFields } = SecretRow.fields;
 
 export const exportedClients = exportedTable('clients', {
-  row: row('clients', exportedFields),
+  row: row('clients', {
+    ...exportedFields,
+    status_in_access_token: nullable(flag), // files of earlier versions have none
+  }),
   where: sql`status <> 'deleted'`,
   lists: { secrets: { table: 'client_secrets', row: row('client_secrets', secretFields) } },
   follows: {
-    columns: { event_id: text, terms_of: text },
-    values: ({ name }, { event_id }) => ({ event_id, terms_of: name }),
+    columns: { event_id: text, terms_of: text, status_in_access_token: flag },
+    values: ({ name, status_in_access_token }, { event_id }) => ({
+      event_id,
+      terms_of: name,
+      status_in_access_token: status_in_access_token ?? false,
+    }),
   },
   beside: ({ client_id, name }) => insertTerms(client_id, name),
 });

@@ -1257,6 +1257,7 @@ test('a registration begins with the kind of app and its library', async (t) => 
       backchannel_logout_uri: 'https://shop.test/backchannel',
       backchannel_logout_session_required: 'on',
       claims_in_id_token: 'on',
+      status_in_access_token: 'on',
       default_acr_values: twoFactors,
       token_endpoint_auth_method: 'client_secret_basic',
     });
@@ -1269,6 +1270,7 @@ test('a registration begins with the kind of app and its library', async (t) => 
       backchannel_logout_uri: 'https://shop.test/backchannel',
       backchannel_logout_session_required: true,
       claims_in_id_token: true,
+      status_in_access_token: true,
       default_acr_values: [twoFactors],
       token_endpoint_auth_method: 'client_secret_basic',
     };

@@ -5,7 +5,7 @@ import { createVerifier } from '../../packages/verify/src/index.ts';
 import { refusal } from '../../packages/verify/test/refusal.ts';
 import { disableUser } from '../../src/admin/users/administer-user.ts';
 import { editApi } from '../../src/apis/manage-api.ts';
-import { suspendClient } from '../../src/clients/review-client.ts';
+import { approveClient, suspendClient } from '../../src/clients/review-client.ts';
 import { newApi } from '../support/apis.ts';
 import { claimsOf, type RegisteredClient, tokensOf } from '../support/relying-party.ts';
 import { type Signet, testSignet } from '../support/signet.ts';
@@ -201,6 +201,55 @@ testSignet('tokens for no such API have no status, and an API changes its mind a
   await editApi(signet.deps, { actor: 'cli' }, api.api_id, { token_status: 'list' });
   assert.ok(statusOf(tokensOf(await client.refresh(without.refresh_token)).access_token));
 });
+
+testSignet(
+  'each token of a client that asks for it has a status, also for an API that does not, and is refused when it was revoked',
+  async ({ signet }) => {
+    const { newClient } = await withStatus(signet);
+    await newApi(signet, ['mail:read'], 'https://mail.test');
+    const allowed_scopes = ['openid', 'offline_access', 'mail:read'];
+    const owner = await signet.signedInUser();
+    const client = await newClient({ allowed_scopes, owner });
+    const user = await signet.signedInUser();
+    const scopes = { mail: 'openid offline_access mail:read', own: 'openid offline_access' };
+    const without = await user.obtainTokens(client, { scope: scopes.mail });
+    assert.equal(statusOf(without.access_token), undefined);
+    // As every field that is reviewed: an edit counts when it was approved.
+    const { client_id } = client;
+    const edited = await owner.browser.patch(`/v1/oauth/clients/${client_id}`, { status_in_access_token: true });
+    assert.equal(edited.status, 200, edited.text);
+    const early = tokensOf(await client.refresh(without.refresh_token));
+    assert.equal(statusOf(early.access_token), undefined);
+    await approveClient(
+      signet.deps,
+      { client_id, caller: { actor: 'cli' } },
+      { revision: Number((edited.json as { revision: number }).revision) },
+    );
+    signet.clock.advance(2);
+    for (const [audience, scope] of [
+      ['https://mail.test', scopes.mail],
+      [client_id, scopes.own],
+    ] as const) {
+      const verify = createVerifier({ issuer: signet.url, audience, now: signet.clock });
+      const first = await user.obtainTokens(client, { scope });
+      const second = tokensOf(await client.refresh(first.refresh_token));
+      for (const { access_token } of [first, second]) {
+        await verify(access_token);
+        assert.equal(await bitOf(access_token), 0);
+      }
+      await revoke(client, first.access_token);
+      signet.clock.advance(60);
+      await refusal(verify(first.access_token), 'invalid_token', /revoked/);
+      await verify(second.access_token);
+      await revoke(client, second.refresh_token);
+      signet.clock.advance(60);
+      await refusal(verify(second.access_token), 'invalid_token', /revoked/);
+    }
+    // Of no other client.
+    const other = await newClient({ allowed_scopes });
+    assert.equal(statusOf((await user.obtainTokens(other, { scope: scopes.mail })).access_token), undefined);
+  },
+);
 
 testSignet('an index says nothing: each token has another one, anywhere in its list', async ({ signet }) => {
   const { newClient } = await withStatus(signet);

@@ -155,6 +155,7 @@ export const members: Readonly<Record<string, { description: string; example?: s
   source: { description: 'Which system wrote it.', example: 'billing' },
   state: { description: 'How far it is.' },
   status: { description: 'The state that it is in.' },
+  status_in_access_token: { description: 'Whether its access tokens carry a status.' },
   sub: { description: 'The user, under an ID that never changes.', example: 'usr_0000000000000000000000' },
   target: { description: 'What it was done to.', example: 'cl_0000000000000000000000' },
   to: { description: 'The address.', example: 'ada@example.com' },
