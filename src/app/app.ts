@@ -40,6 +40,7 @@ import { assetRoutes } from '../platform/pages/page.ts';
 import { decorateRequests, followBrand, rememberLanguage } from '../platform/pages/view.ts';
 import { scimRefusals, scimRoutes } from '../scim/routes.ts';
 import { activityRoutes } from '../self-service/activity/routes.ts';
+import { alertRoutes } from '../self-service/alerts/routes.ts';
 import { userRoutes } from '../self-service/delete-account/routes.ts';
 import { emailAddressRoutes } from '../self-service/email-address/routes.ts';
 import { ownEntitlementRoutes } from '../self-service/entitlements/routes.ts';
@@ -122,6 +123,7 @@ export async function buildApp(deps: Deps, scrape: Scrape = openMetrics(deps)): 
   await sessionRoutes(app, deps);
   await connectedAppRoutes(app, deps);
   await activityRoutes(app, deps);
+  await alertRoutes(app, deps);
   await ownExportRoutes(app, deps);
   await ownEntitlementRoutes(app, deps);
   await entitlementRoutes(app, deps);

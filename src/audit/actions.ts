@@ -59,6 +59,9 @@ const actions = {
     'trusted_browser.added': 'users',
     'trusted_browser.replayed': 'users',
     'trusted_browser.ended': 'user_id',
+    'security_alert.raised': 'users',
+    'security_alert.recognized': 'users',
+    'security_alert.denied': 'users',
   },
   clients: {
     'client.registered': 'owner',

@@ -2,6 +2,7 @@
  * What other rooms may put into their changes, or ask of our tables: the statements of this room's stores that are its interface.
  * Whatever decides something is a use-case, in a file of its own.
  */
+export { type AlertRow, alertAnswers, alertsOfClient, alertsOfUser, findAlert } from './alerts/store.ts';
 export { countFactors, type Factors, factorsOf, hasSecondFactor } from './credentials/factors.store.ts';
 export {
   claimOfIdentity,

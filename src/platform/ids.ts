@@ -35,6 +35,7 @@ export type ApiId = Id<'API'>;
 export type GroupId = Id<'group'>;
 export type AttributeId = Id<'attribute'>;
 export type StreamId = Id<'signal stream'>;
+export type AlertId = Id<'security alert'>;
 
 type IdByPrefix = {
   usr: UserId;
@@ -50,11 +51,12 @@ type IdByPrefix = {
   grp: GroupId;
   atr: AttributeId;
   sst: StreamId;
+  alert: AlertId;
 };
 
 /** Beginnings of the ids of everything but users. */
 const prefixes =
-  'api|ar|atr|cl|end|evt|ew|gr|grp|inv|kid|lo|mail|msg|mv|node|pic|pk|pwv|req|rst|sec|ses|sst|svc|trb|wh';
+  'alert|api|ar|atr|cl|end|evt|ew|gr|grp|inv|kid|lo|mail|msg|mv|node|pic|pk|pwv|req|rst|sec|ses|sst|svc|trb|wh';
 const otherKinds = new RegExp(`^(?:${prefixes})_`);
 const made = new RegExp(`^(?:usr|${prefixes})_[\\w-]{22}$`);
 
@@ -82,11 +84,11 @@ export function bucketOf(id: string): Bucket {
   const start = id.indexOf('_') + 1 + bucketAt;
   return madeOfUser.test(id) ? id.slice(start, start + bucketLength) : bucketOfOther(id);
 }
-const madeOfUser = /^(?:usr|ses|gr|pic|st|ac|at|ln|tb|mc)_[\w-]{22}/;
+const madeOfUser = /^(?:usr|ses|gr|pic|alert|st|ac|at|ln|tb|mc)_[\w-]{22}/;
 
 /** Whether it is an id that was made of a user, and so says which bucket they have. */
 export const isIdOfUser = (text: string): boolean => idOfUser.test(text);
-const idOfUser = /^(?:usr|ses|gr|pic)_[\w-]{22}$/;
+const idOfUser = /^(?:usr|ses|gr|pic|alert)_[\w-]{22}$/;
 
 /** From 0 to 4095, in the order of the alphabet of base64url. */
 export const bucketNumber = (bucket: Bucket): number => Buffer.from(`AA${bucket}`, 'base64url').readUIntBE(0, 3);
@@ -96,7 +98,7 @@ const inBucket = (drawn: string, bucket: Bucket): string =>
 
 type IdOf<Prefix extends string> = Prefix extends keyof IdByPrefix ? IdByPrefix[Prefix] : string;
 /** Ids of what is a user's: {@link newIdOf} makes them. */
-type PrefixOfUser = 'usr' | 'ses' | 'gr' | 'pic';
+type PrefixOfUser = 'usr' | 'ses' | 'gr' | 'pic' | 'alert';
 type Other<Prefix extends string> = Prefix extends PrefixOfUser ? never : Prefix;
 
 /** Not a secret: 128 random bits behind a prefix. */

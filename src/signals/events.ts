@@ -98,6 +98,10 @@ export const signalsOfActions: { readonly [Action in EventType]?: readonly Signa
   'password.set': [credential('password', 'create'), allSessions],
   'password.reset': [credential('password', 'update'), allSessions],
   'password.removed': [credential('password', 'delete'), allSessions],
+  'security_alert.denied': [
+    credential(({ after }) => (after.password_removed === true ? 'password' : undefined), 'revoke'),
+    allSessions,
+  ],
   'passkey.added': [credential(passkey, 'create')],
   'passkey.removed': [credential(passkey, 'delete')],
   'totp.confirmed': [credential('app', 'create')],

@@ -62,16 +62,23 @@ const endedBy: { readonly [Type in EventType]?: (target: string | null, state: S
     ...allAccessOfUser(user_id),
     except_session_id: kept_session_id,
   }),
+  'security_alert.denied': allAccessOfUser,
   'app.disconnected': (client_id, { user_id }) => ({ user_id, client_id, session_id: all }),
   'client.suspended': allUsersOfClient,
   'client.deleted': allUsersOfClient,
   'grant.revoked': (_, { user_id, client_id, session_id }) => ({ user_id, client_id, session_id }),
 };
 
+/** Email and IP addresses stay in the log: a receiver that needs one asks the API. */
+function stateIn(after_state: string | null): Record<string, unknown> {
+  const { email: _, uses, ...state } = (after_state === null ? {} : JSON.parse(after_state)) as Record<string, unknown>;
+  if (!Array.isArray(uses)) return state;
+  return { ...state, uses: uses.map(({ address, ...use }: Record<string, unknown>) => use) };
+}
+
 /** The body of a delivery (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md). */
 export function payloadOf({ action, at, event_id, target, actor, reason, after_state }: AuditRow): string {
-  // Email addresses stay in the log: a receiver that needs one asks the API.
-  const { email: _, ...state } = (after_state === null ? {} : JSON.parse(after_state)) as Record<string, unknown>;
+  const state = stateIn(after_state);
   const ended = isEventType(action) ? endedBy[action]?.(target, state) : undefined;
   return JSON.stringify({
     type: action,

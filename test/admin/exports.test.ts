@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { addMember } from '../../src/groups/change-members.ts';
 import { createGroup } from '../../src/groups/manage-groups.ts';
 import { StoreUnavailable } from '../../src/platform/db/db.ts';
+import { raiseSomeAlert } from '../support/alerts.ts';
 import { askForRecovery } from '../support/factor-recoveries.ts';
 import { countWrongPassword } from '../support/failure-counters.ts';
 import { pattern, sentence } from '../support/messages.ts';
@@ -38,6 +39,7 @@ async function userWithEverything(signet: Signet) {
   for (const version of [1, 2])
     await postEntitlement(signet, authorization, writeOf(user.user_id, { version, ...notes }));
   await trustSomeBrowser(signet, user.user_id);
+  await raiseSomeAlert(signet, user.user_id, client.client_id);
   await askForRecovery(signet, user);
   await user.elsewhere().signIn({ password: 'wrong' });
   return { user, client, tokens, totp };
@@ -66,6 +68,7 @@ testSignet(
       'groups',
       'sessions',
       'trusted_browsers',
+      'security_alerts',
       'factor_recovery',
       'grants',
       'consents',

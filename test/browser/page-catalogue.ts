@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
+import { raiseSomeAlert } from '../support/alerts.ts';
 import type { Visitor } from '../support/chromium.ts';
 import { askForRecovery, waitForRecovery } from '../support/factor-recoveries.ts';
 import { giveLogo } from '../support/logo-host.ts';
@@ -117,6 +118,11 @@ async function recoveryPages(signet: SeededSignet['signet']): Promise<CatalogueP
   ];
 }
 
+async function aboutAda(signet: SeededSignet['signet'], { user_id }: SeededSignet['ada']): Promise<string> {
+  const { client_id } = await signet.registerClient({ name: 'Tide Tables' });
+  return raiseSomeAlert(signet, user_id, client_id);
+}
+
 /** Pages that a mail leads to. */
 async function linkPages({ signet, mailbox, ada, mary }: SeededSignet): Promise<CataloguePage[]> {
   const visitor = signet.newBrowser();
@@ -137,6 +143,7 @@ async function linkPages({ signet, mailbox, ada, mary }: SeededSignet): Promise<
       as: 'mary',
     },
     ...(await recoveryPages(signet)),
+    { name: 'alert', path: `/account/alerts/${await aboutAda(signet, ada)}`, as: 'ada' },
     { name: 'link-spent', path: `/reset/ln_${'A'.repeat(43)}`, as: 'visitor', status: 400 },
     { name: 'invitation', path: invitation, as: 'visitor' },
   ];

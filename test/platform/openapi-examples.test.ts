@@ -6,6 +6,7 @@ import { twoFactors } from '../../src/authentication/sessions/authentication.ts'
 import { registerClient as registerOwnClient } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
 import { compile } from '../../src/platform/validator.ts';
+import { raiseSomeAlert } from '../support/alerts.ts';
 import { newApi } from '../support/apis.ts';
 import { newAttribute } from '../support/attributes.ts';
 import { readAnswer } from '../support/browser.ts';
@@ -536,6 +537,11 @@ const withTrustedBrowser = async ({ signet, user }: Given): Promise<Call> => ({
   path: { browser_id: await trustSomeBrowser(signet, user.user_id) },
 });
 
+const withAlert = async (given: Given): Promise<Call> => ({
+  browser: given.user.browser,
+  path: { alert_id: await raiseSomeAlert(given.signet, given.user.user_id, await approved(given)) },
+});
+
 /** A passkey as its ceremony would have left it. */
 async function withPasskey({ signet, user }: Given): Promise<Call> {
   await plain(signet.deps.db).run(
@@ -584,6 +590,9 @@ const accountCalls: Record<string, Prepare> = {
   'post /v1/me/password': asUser,
   'delete /v1/me/password': withPasskey,
   'get /v1/me/activity': asUser,
+  'get /v1/me/alerts': withAlert,
+  'get /v1/me/alerts/{alert_id}': withAlert,
+  'post /v1/me/alerts/{alert_id}/answer': withAlert,
   'post /v1/me/export': asUser,
   'get /v1/me/sessions': asUser,
   'delete /v1/me/sessions': asUser,

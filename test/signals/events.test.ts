@@ -4,6 +4,7 @@ import { runJobs } from '../../src/app/jobs.ts';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import { signalActions, signalsOfActions, signalTypes } from '../../src/signals/events.ts';
 import { eventTypes, payloadOf } from '../../src/webhooks/event-types.ts';
+import { raiseSomeAlert } from '../support/alerts.ts';
 import { waitForRecovery } from '../support/factor-recoveries.ts';
 import { linkIn } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
@@ -103,6 +104,15 @@ testSignet(
           await stranger.browser.post(path, { password: phrase });
         },
         [changed('password', 'update'), revoked('user')],
+      ],
+      [
+        'security_alert.denied',
+        async () => {
+          const { client_id } = await signet.registerClient();
+          const alert_id = await raiseSomeAlert(signet, user.user_id, client_id);
+          await own('POST', `/alerts/${alert_id}/answer`, { answer: 'not_me' });
+        },
+        [changed('password', 'revoke'), revoked('user')],
       ],
       [
         ['passkey.added', 'password.removed', 'password.set', 'passkey.removed'],

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
+import { raiseSomeAlert } from './alerts.ts';
 import { newApi } from './apis.ts';
 import { newAttribute } from './attributes.ts';
 import type { Answer, Browser } from './browser.ts';
@@ -114,6 +115,7 @@ export async function world(
       user_id: owner.user_id,
       session_id: session?.session_id ?? '',
       grant_id: grant?.grant_id ?? '',
+      alert_id: await raiseSomeAlert(signet, owner.user_id, client.client_id),
       browser_id: await trustSomeBrowser(signet, owner.user_id),
       secret_id: secret?.secret_id ?? '',
       webhook_id,

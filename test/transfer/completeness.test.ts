@@ -16,6 +16,7 @@ const leftBehind: readonly TableName[] = [
     'sign_in_attempts',
     'known_devices',
     'trusted_browsers',
+    'security_alerts',
     'factor_recoveries',
     'mail_codes',
     'kept_forms',

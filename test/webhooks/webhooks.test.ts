@@ -16,6 +16,7 @@ import { findDeliveries, findDelivery } from '../../src/webhooks/list-webhooks.t
 import { createWebhook, enable } from '../../src/webhooks/manage-webhook.ts';
 import { replay, replayDead } from '../../src/webhooks/replay.ts';
 import { countDeadDeliveries, findWebhook } from '../../src/webhooks/store.ts';
+import { raiseSomeAlert } from '../support/alerts.ts';
 import { newApi } from '../support/apis.ts';
 import { waitForRecovery } from '../support/factor-recoveries.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
@@ -545,7 +546,21 @@ test('what changes an account, or ends tokens, is delivered with the user_id, an
         await app.refresh(refresh_token);
         await app.refresh(refresh_token);
       },
-      (of) => ({ 'grant.revoked': { reason: 'replay', ...grant(of) } }),
+      (of) => ({
+        'grant.revoked': { reason: 'replay', ...grant(of) },
+        'security_alert.raised': { ...ofUser(of), actor: 'system', ended: undefined },
+      }),
+    ],
+    [
+      'a security alert that its user recognizes, and then does not',
+      async ({ user, app }) => {
+        const path = `/v1/me/alerts/${await raiseSomeAlert(signet, user.user_id, app.client_id)}/answer`;
+        for (const answer of ['me', 'not_me']) await send(user, 'POST', path, { answer });
+      },
+      (of) => ({
+        'security_alert.recognized': { ...ofUser(of), ended: undefined },
+        'security_alert.denied': everything(of),
+      }),
     ],
     [
       'signed out everywhere',

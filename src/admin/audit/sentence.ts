@@ -44,6 +44,7 @@ export function eventSentence(view: View, names: Names, event: NamedEvent): Html
     self: event.actor === `user:${user_id}` ? 'yes' : 'other',
     reason: reason ?? '',
     role: textIn(after, 'role') ?? '',
+    kind: textIn(after, 'kind') ?? '',
     value: valueSet(view, after),
   });
 }

@@ -78,7 +78,7 @@ export async function passwordRoutes(app: FastifyInstance, deps: Deps) {
   const pages = pagesFor(app, deps, recentlySignedIn);
   pages.show(path, ({ view, session, query: { done, invitations } }) =>
     drawPassword(deps, view, session, {
-      done: done === 'changed' || done === 'removed' ? done : undefined,
+      done: notices.find((one) => one === done),
       endsInvitations: invitations === 'ended',
     }),
   );
@@ -99,8 +99,11 @@ const doneBy =
   (result: unknown): string =>
     `${path}?done=${done}${(result as PasswordChange).endsInvitations ? '&invitations=ended' : ''}`;
 
+/** `not_me`: the user has said of something that it was not them, and the password is gone. */
+const notices = ['changed', 'removed', 'not_me'] as const;
+
 type Message = {
-  done?: 'changed' | 'removed';
+  done?: (typeof notices)[number] | undefined;
   endsInvitations?: boolean;
   problem?: Html | false;
   problems?: readonly FieldProblem[];

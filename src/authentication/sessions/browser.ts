@@ -81,3 +81,10 @@ export function deviceName(userAgent: string | null | undefined): string | undef
     known.find(([sign]) => sign.test(userAgent ?? ''))?.[1];
   return [find(browsers), find(systems)].filter(Boolean).join(', ') || undefined;
 }
+
+/** Characters. */
+const maxAgent = 40;
+
+/** {@link deviceName}, or else what a library calls itself, without what it adds: "python-requests/2.32". Undefined if neither is said. */
+export const agentName = (userAgent: string | null | undefined): string | undefined =>
+  deviceName(userAgent) ?? /^[\w.+/-]+/.exec(userAgent ?? '')?.[0].slice(0, maxAgent);

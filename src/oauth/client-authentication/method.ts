@@ -10,6 +10,8 @@ export type ClientRequest = {
   form: Parameters;
   /** Where the request came from; failures are counted by it. */
   address: string;
+  /** What it says of its browser or library. */
+  userAgent: string | undefined;
 };
 
 export type ProofDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'keySets' | 'clientSecretLimits' | 'clientSecretUses'>;

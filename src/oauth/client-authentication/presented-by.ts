@@ -3,7 +3,7 @@ import type { ClientRequest } from './method.ts';
 
 /** A request as it arrives, as far as it authenticates a client. */
 type Arrived = {
-  readonly headers: { readonly authorization?: string | undefined };
+  readonly headers: { readonly authorization?: string | undefined; readonly 'user-agent'?: string | undefined };
   readonly body: unknown;
   readonly ip: string;
 };
@@ -13,4 +13,5 @@ export const presentedBy = ({ headers, body, ip }: Arrived, defined: readonly st
   authorization: headers.authorization,
   form: readForm(body, defined),
   address: ip,
+  userAgent: headers['user-agent'],
 });

@@ -5,6 +5,7 @@ import { asBigint, onFoundRow, sql } from '../../platform/db/sql.ts';
 import type { ApiId, ClientId, GrantId, SessionId, UserId } from '../../platform/ids.ts';
 import { RequestedClaims } from '../claims/claims-parameter.ts';
 import { effectiveRevocation, isRevokedInBulk } from './bulk-revocations.store.ts';
+import { uses } from './uses.store.ts';
 
 export const IssuableGrant = row('grants', {
   grant_id: id<GrantId>(),
@@ -49,6 +50,7 @@ const Issued = row('grants', {
   issuance_id: nullable(text),
   /** Until when that issuance may be repeated, if its answer may have been lost. */
   unanswered_until: nullable(integer),
+  ...uses,
 });
 const Grant = row('grants', { ...Issued.fields, revoked_at: nullable(integer), revoked_reason: nullable(text) });
 /** One authorization, from its code to its last refresh token. Times are Unix seconds. */
@@ -71,6 +73,8 @@ export type Rotation = Issuance & {
   isBound: boolean;
   /** Where the access token may have its status. */
   status_ref: string | undefined;
+  /** Who gets the tokens: `partyText`. */
+  used_by: string;
 };
 
 /** On a grant and its client `c`. */

@@ -1,6 +1,8 @@
 import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
 import { findUser } from '../../accounts/statements.ts';
 import { type Actor, auditEvent, type Caller, readReason } from '../../audit/audit.ts';
+import { valuesForMail } from '../../authentication/alerts/alert-mail.ts';
+import type { RaisedAlert } from '../../authentication/alerts/raise-alert.ts';
 import type { Grants, RevocationReason } from '../../authentication/deps.ts';
 import type { Deps } from '../../clients/deps.ts';
 import { now } from '../../platform/clock.ts';
@@ -59,7 +61,12 @@ type Revocation = {
   words?: string | undefined;
   actor: Actor;
   address?: string;
+  /** What the user is asked about it. */
+  alert?: RaiseAlert;
 };
+
+/** @param onlyIf of the event that reports it. */
+export type RaiseAlert = (onlyIf: Sql | undefined) => RaisedAlert;
 
 const revocations = counter(
   'signet_revocations_total',
@@ -73,14 +80,22 @@ const revocations = counter(
  * asked for it.
  */
 export async function revokeGrant(deps: RevocationDeps, revocation: Revocation): Promise<void> {
-  const mail = await mailAbout(deps, revocation);
+  const counter = eventCounter(deps, revocation);
+  const alert = revocation.alert?.(counter?.isWithin);
+  const mail = await mailAbout(deps, revocation, alert);
   const { grant_id } = revocation.grant;
-  const done = await deps.db.of(grant_id).change({ run: { ...statementsOf(deps, revocation), mail } });
+  const run = { ...statementsOf(deps, revocation, counter, alert), alert: alert?.statements, mail };
+  const done = await deps.db.of(grant_id).change({ run });
   if (done.ok) revocations.count(revocation.reason, 'grant');
 }
 
 /** Their clients and the audit log are notified; the grant is not changed if it is revoked already. */
-function statementsOf(deps: LimitDeps, revocation: Revocation) {
+function statementsOf(
+  deps: LimitDeps,
+  revocation: Revocation,
+  counter = eventCounter(deps, revocation),
+  alert?: RaisedAlert,
+) {
   const { grant, reason } = revocation;
   const at = now(deps);
   const batch = newId('lo');
@@ -88,7 +103,7 @@ function statementsOf(deps: LimitDeps, revocation: Revocation) {
     grant: mustChange(setRevoked(grant.grant_id, reason, at, batch)),
     logouts: enqueueLogouts(batch, at),
     surplus: deleteSurplusRevoked(grant.user_id, at),
-    ...eventStatements(deps, revocation, at),
+    ...eventStatements(revocation, counter, at, alert),
   };
 }
 
@@ -96,15 +111,22 @@ function statementsOf(deps: LimitDeps, revocation: Revocation) {
  * An app can sign its user in and revoke the grant any number of times, and each event stays for good. So of one user, client
  * and reason an hour has a limited number of them; the first one beyond says so. Grants are revoked beyond it all the same.
  */
-function eventStatements(deps: LimitDeps, { grant, reason, words, actor, address }: Revocation, at: number) {
-  const { grant_id, user_id, client_id, session_id } = grant;
+function eventCounter(deps: LimitDeps, { grant, reason }: Revocation) {
   const limit = { limit: deps.config.limits.revocationEventsPerHour, windowSeconds: 3600 };
-  const counter =
-    reason === 'administrator'
-      ? undefined
-      : windowLimit(deps, { ...limit, name: `revocations-${reason}` }).counted(`${user_id}:${client_id}`);
+  return reason === 'administrator'
+    ? undefined
+    : windowLimit(deps, { ...limit, name: `revocations-${reason}` }).counted(`${grant.user_id}:${grant.client_id}`);
+}
+
+function eventStatements(
+  { grant, reason, words, actor, address }: Revocation,
+  counter: ReturnType<typeof eventCounter>,
+  at: number,
+  alert: RaisedAlert | undefined,
+) {
+  const { grant_id, user_id, client_id, session_id } = grant;
   const event = { action: 'grant.revoked', actor, target: grant_id, reason: words ?? reason, address } as const;
-  const after = { user_id, client_id, session_id };
+  const after = { user_id, client_id, session_id, ...(alert && { alert_id: alert.alert_id }) };
   const afterBeyond = { ...after, further_of_this_hour: 'not recorded' };
   return {
     count: counter?.count,
@@ -159,12 +181,17 @@ const mailOf: Partial<Record<RevocationReason, 'grant_replayed' | 'grant_ended'>
   administrator: 'grant_ended',
 };
 
-async function mailAbout(deps: RevocationDeps, { grant, reason, words }: Revocation): Promise<Sql[]> {
+async function mailAbout(
+  deps: RevocationDeps,
+  { grant, reason, words }: Revocation,
+  alert: RaisedAlert | undefined,
+): Promise<Sql[]> {
   const name = mailOf[reason];
   if (name === undefined || grant.revoked_at !== null || !deps.mail.works) return [];
   const [user, client] = await Promise.all([findUser(deps.db, grant.user_id), deps.clients.find(grant.client_id)]);
   if (!user || !client || !(await mayMailAbout(deps, name, grant.user_id, maxMailsAboutRevocations))) return [];
-  return mailTo(deps, user, name, { app: client.name, ...reasonForMail(words) });
+  const about = alert ? valuesForMail(deps, user, alert) : {};
+  return mailTo(deps, user, name, { app: client.name, ...reasonForMail(words), ...about });
 }
 
 /**

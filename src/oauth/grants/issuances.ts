@@ -9,7 +9,7 @@ import { findGrant, type Grant, type IssuableGrant } from './grant.store.ts';
 import { type Issuance, openUnconfirmed } from './unconfirmed.ts';
 
 /** How long a client may repeat a request whose answer may have been lost. */
-const retryWindowSeconds = 300;
+export const retryWindowSeconds = 300;
 /** An issuance with an unknown outcome is sent again within the request after these waits: 3 s in all. */
 const retryDelaysMs = [50, 150, 400, 900, 1_500];
 /**

@@ -32,6 +32,7 @@ import {
   surplusExpired,
   surplusRevoked,
 } from './surplus-grants.store.ts';
+import { noteUse, type uses } from './uses.store.ts';
 
 type NewGrant = Omit<
   Grant,
@@ -45,6 +46,7 @@ type NewGrant = Omit<
   | 'unanswered_until'
   | 'status_refs'
   | 'status_window'
+  | keyof typeof uses
 > & { code_hash: string; session_token_hash: string };
 
 /** Whether its user and client may have too many grants, or codes, by now. */
@@ -85,6 +87,8 @@ export type CodeRedemption = {
   isBound: boolean;
   /** Where the access token may have its status. */
   status_ref: string | undefined;
+  /** Who gets the tokens: `partyText`. */
+  used_by: string;
 };
 
 /**
@@ -113,7 +117,7 @@ export async function redeemCode(
   const bound = (code.isBound && code.jkt) || ''; // never null, so that requests share a statement
   const redemption = sql`update grants set redeemed_at = ${now}, refreshed_at = ${now}, refresh_seq = 1, issuance_id = ${code.issuance_id},
                unanswered_until = case when issuance_id = ${code.issuance_id} then unanswered_until end,
-               session_token_hash = null, dpop_jkt = case when ${bound} = '' then dpop_jkt else ${bound} end${noteStatusRef(code.status_ref, now)}
+               session_token_hash = null, dpop_jkt = case when ${bound} = '' then dpop_jkt else ${bound} end${noteUse(code.used_by)}${noteStatusRef(code.status_ref, now)}
          where code_hash = ${code.code_hash} and ${onFoundRow(isRedeemable)}
      returning ${IssuableGrant.columns}`;
   const { rows } = await part.run(IssuableGrant, combinable(redemption, code.code_hash), prepare);
@@ -149,7 +153,7 @@ export async function rotateRefreshToken(
   const swap = sql`update grants set refresh_seq = ${next_seq}, refreshed_at = ${now}, issuance_id = ${issuance_id},
                dpop_jkt = case when ${bound} = '' then dpop_jkt else ${bound} end,
                unanswered_until = case when issuance_id = ${issuance_id} then unanswered_until end,
-               idle_expires_at = ${rotation.idle_expires_at}${noteStatusRef(rotation.status_ref, now)}
+               idle_expires_at = ${rotation.idle_expires_at}${noteUse(rotation.used_by)}${noteStatusRef(rotation.status_ref, now)}
          where grant_id = ${grant_id} and ${onFoundRow(isCurrent)}
      returning ${IssuableGrant.columns}`;
   const { rows } = await db.of(grant_id).run(IssuableGrant, combinable(swap, grant_id), prepare);

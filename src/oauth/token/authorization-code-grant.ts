@@ -9,8 +9,10 @@ import { Type } from '../../platform/schema.ts';
 import type { Deps } from '../deps.ts';
 import { findGrantByCode, findReissuable, type Grant, type IssuableGrant } from '../grants/grant.store.ts';
 import { revokeGrant } from '../grants/grants.ts';
+import { replayAlert } from '../grants/replay-alert.ts';
 import { type CodeRedemption, expireGrant, redeemCode } from '../grants/store.ts';
 import { testRedirectUri } from '../grants/test-grants.store.ts';
+import { partyText } from '../grants/uses.ts';
 import { issueTokens } from './issue-tokens.ts';
 import { bindsRefreshTokens, hasKeyOf } from './refresh-token.ts';
 import { readResources, requireTarget } from './resources.ts';
@@ -75,8 +77,9 @@ async function authorizationCodeGrant(
     | 'signInCounter'
     | 'statusLists'
   >,
-  { client, address, resource, jkt, code, redirect_uri, code_verifier }: CodeRequest,
+  request: CodeRequest,
 ): Promise<TokenResponse> {
+  const { client, resource, jkt, code, redirect_uri, code_verifier } = request;
   const part = deps.db.of(code);
   const redemption = {
     code_hash: digest(code),
@@ -87,6 +90,7 @@ async function authorizationCodeGrant(
     jkt: jkt ?? null,
     isBound: bindsRefreshTokens(client),
     status_ref: await nextStatusRef(deps, client),
+    used_by: partyText(request),
   };
   const resources = await readResources(deps, resource);
   if (resources) {
@@ -106,7 +110,7 @@ async function authorizationCodeGrant(
     },
     answer,
   );
-  return issued ?? answer(await reissueForUsedCode(deps, part, redemption, address));
+  return issued ?? answer(await reissueForUsedCode(deps, part, redemption, request));
 }
 
 /**
@@ -119,7 +123,7 @@ async function reissueForUsedCode(
   deps: Pick<Deps, 'db' | 'clock' | 'config' | 'clients' | 'issuances' | 'mail'>,
   part: Part,
   redemption: CodeRedemption,
-  address: string,
+  request: CodeRequest,
 ): Promise<IssuableGrant> {
   const grant = await findGrantByCode(part, redemption.code_hash);
   const at = now(deps);
@@ -142,7 +146,8 @@ async function reissueForUsedCode(
     throw refusal;
   }
   const actor = `client:${grant.client_id}` as const;
-  await revokeGrant(deps, { grant, reason: 'code_replay', actor, address });
+  const alert = replayAlert(deps, grant, { kind: 'code_replayed', refresh_seq: 1 }, request);
+  await revokeGrant(deps, { grant, reason: 'code_replay', actor, address: request.address, alert });
   throw refusal;
 }
 

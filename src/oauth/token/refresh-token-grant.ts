@@ -9,7 +9,9 @@ import type { Deps } from '../deps.ts';
 import { refuseIfBehind } from '../grants/behind.ts';
 import { findGrant, findReissuable, type IssuableGrant } from '../grants/grant.store.ts';
 import { revokeGrant } from '../grants/grants.ts';
+import { replayAlert } from '../grants/replay-alert.ts';
 import { expireGrant, rotateRefreshToken } from '../grants/store.ts';
+import { partyText } from '../grants/uses.ts';
 import { issueTokens } from './issue-tokens.ts';
 import {
   bindsRefreshTokens,
@@ -82,6 +84,7 @@ async function refreshTokenGrant(
     isBound: bindsRefreshTokens(client),
     idle_expires_at: at + refreshIdleSeconds(client),
     status_ref: await nextStatusRef(deps, client),
+    used_by: partyText(request),
   };
   const answer = async (grant: IssuableGrant) => {
     const response = await issueTokens(deps, client, grant, { asked: askedOf(grant, scope), resources, jkt });
@@ -149,9 +152,10 @@ async function refuseUnlessGranted(
  */
 async function reissueForOldToken(
   deps: Pick<Deps, 'db' | 'clock' | 'timekeeper' | 'config' | 'clients' | 'issuances' | 'mail'>,
-  { client, address, jkt }: RefreshRequest,
+  request: RefreshRequest,
   token: RefreshToken,
 ): Promise<IssuableGrant> {
+  const { client, address, jkt } = request;
   const at = now(deps);
   const grant = await findGrant(deps.db, token.grant_id);
   if (grant && grant.client_id !== client.client_id) throw refused();
@@ -171,7 +175,13 @@ async function reissueForOldToken(
     if (reissuable) return reissuable;
     throw refused();
   }
-  await revokeGrant(deps, { grant, reason: 'replay', actor: `client:${client.client_id}`, address });
+  const alert = replayAlert(
+    deps,
+    grant,
+    { kind: 'refresh_token_replayed', refresh_seq: token.refresh_seq + 1 },
+    request,
+  );
+  await revokeGrant(deps, { grant, reason: 'replay', actor: `client:${client.client_id}`, address, alert });
   const isParallel = isParent && at - (grant.refreshed_at ?? 0) <= longestRetryWindow;
   throw refused(isParallel ? 'refresh_parallel' : 'refresh_replayed');
 }

@@ -5,12 +5,13 @@ import type { Deps } from '../deps.ts';
 import { tokenTypes } from './access-token.ts';
 
 /**
- * What a grant type has read of the form of an authenticated client. `address` is where the request came from, `resource` names APIs
- * (RFC 8707), `jkt` is the thumbprint of the key that the client has proven to have (RFC 9449).
+ * What a grant type has read of the form of an authenticated client. `address` is where the request came from, `userAgent` what it says of
+ * its browser or library, `resource` names APIs (RFC 8707), `jkt` is the thumbprint of the key that the client has proven to have (RFC 9449).
  */
 export type TokenRequest<Asked> = Asked & {
   client: Client;
   address: string;
+  userAgent: string | undefined;
   resource: readonly string[];
   jkt: string | undefined;
 };

@@ -212,6 +212,14 @@ export const tables = {
   },
   scim_users: { key: 'user_id', place: 'user', user: 'few', restore: 'keep' },
   server_heartbeat: { key: 'name', place: 'home', restore: 'keep' },
+  security_alerts: {
+    key: 'alert_id',
+    place: 'user',
+    user: 'few',
+    client: 'kept',
+    expires: { at: 'expires_at', job: 'purge security alerts' },
+    restore: 'keep',
+  },
   // One that has expired stays in the list, for the administrators who made it.
   service_credentials: { key: 'credential_id', place: 'shared', expires: 'its room', restore: 'keep' },
   service_secrets: { key: 'secret_id', place: 'shared', expires: 'its room', restore: 'keep' },

@@ -1,4 +1,5 @@
 import { type ActivityEvent, activityCursorPattern, activityDays, readActivity } from '../../audit/read-activity.ts';
+import { isAlertKind, natureOf } from '../../authentication/alerts/kinds.ts';
 import type { Method } from '../../authentication/sessions/authentication.ts';
 import { deviceName } from '../../authentication/sessions/browser.ts';
 import { agentsOfSessions } from '../../authentication/statements.ts';
@@ -28,6 +29,7 @@ export const ActivityRecord = Type.Object({
     ),
   ),
   provider: nullable(Type.String({ description: 'The sign-in provider that was connected or disconnected.' })),
+  alert_id: nullable(Type.String({ description: 'What is known of it, and where you say whether it was you.' })),
 });
 export type ActivityRecord = Static<typeof ActivityRecord>;
 
@@ -65,20 +67,22 @@ export async function listActivity(
     appsOf(deps, events),
     deps.providers.read(),
   ]);
-  const shown = events.filter(({ action }) => isOfActivity(action));
+  const shown = events.filter((event) => isOfActivity(event.action) && !hasAnotherEvent(event));
   return {
     next,
     events: shown.map((event) => {
       const { at, action, target, count } = event;
       const by = byWhom(user_id, event);
       const provider = textIn(event.after, 'provider') ?? textIn(event.before, 'provider');
-      const app = isOfApp(event) ? { client_id: target!, name: apps.get(target!) ?? null } : null;
+      const client_id = clientOf(event);
+      const app = client_id === undefined ? null : { client_id, name: apps.get(client_id) ?? null };
       return {
         ...{ at, action, kind: kindOfAction(action), by, count, app },
         address: by === 'administrator' ? null : event.address,
         browser: browsers.get(target ?? '') ?? null,
         methods: action.startsWith('session.') ? (textIn(event.after, 'amr')?.split(' ') ?? []) : [],
         provider: provider === undefined ? null : (providers.find(provider)?.label ?? provider),
+        alert_id: textIn(event.after, 'alert_id') ?? null,
       };
     }),
   };
@@ -97,7 +101,18 @@ function textIn(state: unknown, member: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-const isOfApp = ({ action, target }: ActivityEvent): boolean => target !== null && kindOfAction(action) === 'apps';
+const isRaised = ({ action }: ActivityEvent): boolean => action === 'security_alert.raised';
+
+/** An alert whose cause has an event of its own, which leads to it. */
+function hasAnotherEvent(event: ActivityEvent): boolean {
+  const kind = textIn(event.after, 'kind') ?? '';
+  return isRaised(event) && !(isAlertKind(kind) && !natureOf(kind).hasOwnEvent);
+}
+
+function clientOf(event: ActivityEvent): ClientId | undefined {
+  if (isRaised(event)) return textIn(event.after, 'client_id');
+  return event.target !== null && kindOfAction(event.action) === 'apps' ? event.target : undefined;
+}
 
 async function browsersOf({ db }: Pick<Deps, 'db'>, user_id: UserId, events: readonly ActivityEvent[]) {
   const ids = events.flatMap(({ action, target }) => (action === 'session.started' && target !== null ? [target] : []));
@@ -107,7 +122,7 @@ async function browsersOf({ db }: Pick<Deps, 'db'>, user_id: UserId, events: rea
 }
 
 async function appsOf({ clients }: Pick<Deps, 'clients'>, events: readonly ActivityEvent[]) {
-  const ids = new Set(events.filter(isOfApp).map(({ target }) => target as ClientId));
+  const ids = new Set(events.flatMap((event) => clientOf(event) ?? []));
   const found = await Promise.all([...ids].map((client_id) => clients.find(client_id)));
   return new Map(found.flatMap((client) => (client ? [[client.client_id as string, nameForUsers(client)]] : [])));
 }

@@ -49,10 +49,13 @@ const logged = {
     'factor_recovery.link_sent': 'mail.factor_recovery_link.subject',
     'factor_recovery.stopped': 'mail.factor_recovery_stopped.subject',
     'factor_recovery.completed': 'mail.factors_recovered.subject',
+    'security_alert.recognized': 'alert.me',
+    'security_alert.denied': 'alert.not_me',
   },
   apps: {
     'consent.given': 'activity.event.app_connected',
     'app.disconnected': 'mail.app_disconnected.subject',
+    'security_alert.raised': 'mail.grant_replayed.subject', // of another kind there is an event of its own
   },
 } as const satisfies Record<ActivityKind, { readonly [Action in AuditAction]?: MessageKey }>;
 

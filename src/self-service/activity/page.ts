@@ -1,5 +1,6 @@
 import { activityDays } from '../../audit/read-activity.ts';
 import { accountTab } from '../../authentication/account-tab.ts';
+import { alertPath } from '../../authentication/alerts/raise-alert.ts';
 import { methodsInWords } from '../../authentication/sessions/page.ts';
 import { numberFormat } from '../../platform/i18n/formats.ts';
 import { type Html, html, ipAddress, untrusted } from '../../platform/pages/html.ts';
@@ -72,14 +73,19 @@ const inDays = ({ region }: View, days: number): string =>
 
 function eventItem(view: View, event: ActivityRecord): Html {
   const { t } = view;
-  const { at, action, by, count, address, browser } = event;
+  const { at, by, count, address, browser } = event;
   const times = count > 1 && ` × ${numberFormat(view.region).format(count)}`;
   const facts = [exactTime(at), browser, address !== null && ipAddress(address)].filter((fact) => fact);
   return html`<li><div>
 <p><b>${sentence(view, event)}</b>${times}${by === 'administrator' && html` ${badge(t('activity.by_administrator'), 'off')}`}</p>
 <p class="soft">${facts.map((fact, index) => html`${index > 0 && ' · '}${fact}`)}</p>
-</div>${action === 'session.started' && html`<a href="/account/sessions">${t('activity.not_you')}</a>`}</li>
+</div>${linkOf(view, event)}</li>
 `;
+}
+
+function linkOf({ t }: View, { action, alert_id }: ActivityRecord): Html | false {
+  if (alert_id !== null) return html`<a href="${alertPath(alert_id)}">${t('activity.details')}</a>`;
+  return action === 'session.started' && html`<a href="/account/sessions">${t('activity.not_you')}</a>`;
 }
 
 function sentence(view: View, event: ActivityRecord): Html {

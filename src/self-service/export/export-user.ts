@@ -28,6 +28,7 @@ import type { FileAnswer } from '../../platform/http/operation.ts';
 import type { UserId } from '../../platform/ids.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { findRefusal } from '../../platform/mail/refusals.ts';
+import { listAlerts } from '../alerts/alerts.ts';
 
 /**
  * What is stored about a user, for the user (GDPR articles 15 and 20): as JSON, a page at a time, so that memory stays
@@ -119,6 +120,7 @@ const sections = (deps: Deps, user_id: string, isForThemselves: boolean): Readon
       user_agent: browser.user_agent,
     })),
   ),
+  security_alerts: once(() => listAlerts(deps, user_id)),
   factor_recovery: once(async () => {
     const recovery = await recoveryUnderWay(deps, user_id);
     return recovery ? [{ ...recoveryRecord(recovery), user_agent: recovery.user_agent }] : [];

@@ -1,0 +1,300 @@
+import assert from 'node:assert/strict';
+import { deleteClient } from '../../src/clients/delete-client.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { message, sentence } from '../support/messages.ts';
+import { plain } from '../support/plain-sql.ts';
+import { assertRefused, type RegisteredClient, tokensOf } from '../support/relying-party.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
+
+const day = 86_400;
+const env = { SIGNET_TRUST_PROXY: '1' };
+const linux = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
+/** The back end of the app, and who has a copy of its token. */
+const app = { 'user-agent': 'okhttp/4.12.0', 'x-forwarded-for': '203.0.113.7' };
+const thief = { 'user-agent': 'python-requests/2.32.3 (https://example.com)', 'x-forwarded-for': '198.51.100.24' };
+
+type Use = { at: number | null; not_after: number | null; address: string | null; agent: string | null; dpop: boolean };
+type Alert = {
+  alert_id: string;
+  kind: string;
+  at: number;
+  app: { client_id: string; name: string | null } | null;
+  uses: Use[];
+  uses_between: number;
+  access_tokens_until: number | null;
+  answer: string | null;
+  answered_at: number | null;
+  answered_from: string | null;
+};
+
+const now = (signet: Signet) => Math.floor(signet.clock() / 1000);
+
+async function alertsOf({ browser }: TestUser): Promise<Alert[]> {
+  const answer = await browser.get('/v1/me/alerts');
+  assert.equal(answer.status, 200, answer.text);
+  return (answer.json as { alerts: Alert[] }).alerts;
+}
+
+const answerOf = ({ browser }: TestUser, { alert_id }: Alert, answer: string) =>
+  browser.postJson(`/v1/me/alerts/${alert_id}/answer`, { answer });
+
+/** The app uses its token, and a thief the copy. */
+async function stolen(signet: Signet, user: TestUser, client: RegisteredClient): Promise<Alert> {
+  const { refresh_token } = tokensOf(await client.redeem(await user.authorize(client), {}, app));
+  signet.clock.advance(300);
+  tokensOf(await client.refresh(refresh_token, {}, app));
+  signet.clock.advance(120);
+  assertRefused(await client.refresh(refresh_token, {}, thief), 400, 'invalid_grant');
+  return (await alertsOf(user))[0]!;
+}
+
+onBothEngines('a person reads both uses of a token that came twice', async (t, engine) => {
+  const signet = await startSignet(t, { engine, env, mail: true });
+  const client = await signet.registerClient({ name: 'Field Notes' });
+
+  await t.test('which came first, from where, by what, what was ended, and until when a token may live', async () => {
+    const user = await signet.signedInUser();
+    const alert = await stolen(signet, user, client);
+    const at = now(signet);
+    const { alert_id, kind, app: of, uses, uses_between, access_tokens_until, answer } = alert;
+    assert.deepEqual(
+      { kind, of, uses, uses_between, access_tokens_until, answer },
+      {
+        kind: 'refresh_token_replayed',
+        of: { client_id: client.client_id, name: 'Field Notes' },
+        uses: [
+          { at: at - 120, not_after: null, address: '203.0.113.7', agent: 'okhttp/4.12.0', dpop: false },
+          { at, not_after: null, address: '198.51.100.24', agent: 'python-requests/2.32.3', dpop: false },
+        ],
+        uses_between: 0,
+        access_tokens_until: at + 3600,
+        answer: null,
+      },
+    );
+    const page = await user.browser.get(`/account/alerts/${alert_id}`);
+    assert.equal(page.status, 200);
+    for (const words of ['203.0.113.7', '198.51.100.24', 'okhttp/4.12.0', 'python-requests/2.32.3', 'Field Notes'])
+      assert.ok(page.text.includes(words), words);
+    const first = page.text.indexOf('203.0.113.7');
+    assert.ok(first < page.text.indexOf('198.51.100.24'), 'the first use stands first');
+    assert.ok(page.text.includes(message('alert.not_me.password')));
+
+    const mail = await signet.mailbox.next(user.email, sentence('mail.grant_replayed.subject', { app: 'Field Notes' }));
+    assert.ok(mail.text.includes(`${signet.url}/account/alerts/${alert_id}`));
+    assert.match(mail.text, /203\.0\.113\.7 · okhttp\/4\.12\.0\n.*198\.51\.100\.24 · python-requests\/2\.32\.3/);
+    const [event] = await signet.auditLog({ action: 'security_alert.raised' });
+    const { url, uses: logged } = JSON.parse(event?.after_state ?? '{}');
+    assert.deepEqual(
+      [url, logged, event?.address],
+      [`${signet.url}/account/alerts/${alert_id}`, uses, '198.51.100.24'],
+    );
+    const activity = (await user.browser.get('/v1/me/activity?kind=apps')).json as { events: { alert_id: string }[] };
+    assert.equal(activity.events[0]?.alert_id, alert_id);
+    assert.ok((await user.browser.get('/account/activity')).text.includes(`href="/account/alerts/${alert_id}"`));
+  });
+
+  await t.test('a thief who came first, and went on, is told from the app that comes after', async () => {
+    const user = await signet.signedInUser();
+    const { refresh_token } = tokensOf(await client.redeem(await user.authorize(client), {}, app));
+    const begun = now(signet);
+    signet.clock.advance(60);
+    let { refresh_token: theirs } = tokensOf(await client.refresh(refresh_token, {}, thief));
+    for (let times = 0; times < 2; times += 1) {
+      signet.clock.advance(60);
+      theirs = tokensOf(await client.refresh(theirs, {}, thief)).refresh_token;
+    }
+    signet.clock.advance(60);
+    assertRefused(await client.refresh(refresh_token, {}, app), 400, 'invalid_grant');
+    const [alert] = await alertsOf(user);
+    // Others of the same party have followed, so of the time it is known how late it was.
+    const { address, agent, at, not_after } = alert!.uses[0]!;
+    assert.deepEqual([address, agent, at, not_after], ['198.51.100.24', 'python-requests/2.32.3', null, begun + 180]);
+    assert.deepEqual([alert?.uses[1]?.address, alert?.uses_between], ['203.0.113.7', 2]);
+  });
+
+  await t.test('of more than two parties the older ones are no longer known, and it says so', async () => {
+    const user = await signet.signedInUser();
+    const first = tokensOf(await client.redeem(await user.authorize(client), {}, app)).refresh_token;
+    let token = first;
+    for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3'])
+      token = tokensOf(await client.refresh(token, {}, { 'x-forwarded-for': address })).refresh_token;
+    assertRefused(await client.refresh(first, {}, thief), 400, 'invalid_grant');
+    const [alert] = await alertsOf(user);
+    assert.deepEqual([alert?.uses[0]?.address, alert?.uses[0]?.agent, alert?.uses[0]?.at], [null, null, null]);
+    const page = await user.browser.get(`/account/alerts/${alert!.alert_id}`);
+    assert.ok(page.text.includes(message('alert.use.unknown')));
+  });
+
+  await t.test('a code that came twice is told with the time of its redemption', async () => {
+    const user = await signet.signedInUser();
+    const code = await user.authorize(client);
+    tokensOf(await client.redeem(code, {}, app));
+    const at = now(signet);
+    signet.clock.advance(20);
+    assertRefused(await client.redeem(code, {}, { ...thief, 'user-agent': linux }), 400, 'invalid_grant');
+    const [alert] = await alertsOf(user);
+    assert.deepEqual(
+      [alert?.kind, alert?.uses.map(({ at, address, agent }) => [at, address, agent])],
+      [
+        'code_replayed',
+        [
+          [at, '203.0.113.7', 'okhttp/4.12.0'],
+          [at + 20, '198.51.100.24', 'Firefox, Linux'],
+        ],
+      ],
+    );
+  });
+
+  await t.test('another person, and nobody, reads none of it, and it is over after 90 days', async () => {
+    const user = await signet.signedInUser();
+    const alert = await stolen(signet, user, client);
+    const other = await signet.signedInUser();
+    for (const path of [`/v1/me/alerts/${alert.alert_id}`, '/v1/me/alerts/alert_unknown'])
+      assertRefused(await other.browser.get(path), 404, 'not_found');
+    assertRefused(await answerOf(other, alert, 'not_me'), 404, 'not_found');
+    assert.equal((await other.browser.get(`/account/alerts/${alert.alert_id}`)).status, 404);
+    const anonymous = await signet.newBrowser().get(`/account/alerts/${alert.alert_id}`);
+    assert.deepEqual([anonymous.status, anonymous.location.startsWith('/signin')], [303, true]);
+    signet.clock.advance(90 * day + 900);
+    await user.signIn();
+    assertRefused(await user.browser.get(`/v1/me/alerts/${alert.alert_id}`), 404, 'not_found');
+    await signet.runJobs();
+    assert.deepEqual(await plain(signet.deps.db).all('select alert_id from security_alerts'), []);
+  });
+
+  await t.test('it stays when the app is deleted, without its name', async () => {
+    const user = await signet.signedInUser();
+    const gone = await signet.registerClient({ name: 'Gone' });
+    await stolen(signet, user, gone);
+    await deleteClient(signet.deps, { client_id: gone.client_id, caller: { actor: 'cli' } });
+    const [alert] = await alertsOf(user);
+    assert.deepEqual(alert?.app, { client_id: gone.client_id, name: null });
+    const page = await user.browser.get(`/account/alerts/${alert!.alert_id}`);
+    assert.ok(page.text.includes(message('activity.app_gone')));
+  });
+});
+
+onBothEngines('a person says whether that was them', async (t, engine) => {
+  const signet = await startSignet(t, { engine, env: { ...env, SIGNET_TRUSTED_BROWSER_DAYS: '30' }, mail: true });
+  const client = await signet.registerClient({ name: 'Field Notes' });
+
+  await t.test('"that was me" is noted once, and changes nothing else', async () => {
+    const user = await signet.signedInUser();
+    const other = await user.signedInElsewhere();
+    const alert = await stolen(signet, user, client);
+    assert.equal((await answerOf(user, alert, 'me')).status, 204);
+    const [noted] = await alertsOf(user);
+    assert.deepEqual([noted?.answer, noted?.answered_at, noted?.answered_from], ['me', now(signet), '127.0.0.1']);
+    assert.equal((await answerOf(user, alert, 'me')).status, 204);
+    assert.equal((await signet.auditLog({ action: 'security_alert.recognized', target: user.user_id })).length, 1);
+    assert.equal((await other.browser.get('/v1/me')).status, 200);
+    const page = await user.browser.get(`/account/alerts/${alert.alert_id}`);
+    assert.ok(!page.text.includes('id="me"') && page.text.includes('id="not-me"'), 'it can still be taken back');
+  });
+
+  await t.test('"not me" ends all other access, and takes the password away', async () => {
+    const user = await signet.signedInUser();
+    const other = await user.signedInElsewhere();
+    const elsewhere = await other.obtainTokens(client);
+    const here = await user.obtainTokens(client);
+    const alert = await stolen(signet, user, client);
+    assert.equal((await answerOf(user, alert, 'me')).status, 204);
+    const before = user.withCopiedCookies();
+    assert.equal((await answerOf(user, alert, 'not_me')).status, 204);
+
+    assertRefused(await other.browser.get('/v1/me'), 401, 'login_required');
+    assertRefused(await before.browser.get('/v1/me'), 401, 'login_required');
+    assert.equal((await user.browser.get('/v1/me')).status, 200);
+    for (const { refresh_token, access_token } of [elsewhere, here]) {
+      assertRefused(await client.refresh(refresh_token), 400, 'invalid_grant');
+      assert.equal((await signet.userinfo(access_token)).status, 401);
+    }
+    assert.notEqual((await user.elsewhere().signIn()).status, 303, 'who knows the password has nothing');
+    const mail = await signet.mailbox.next(user.email, sentence('mail.alert_denied.subject'));
+    assert.ok(mail.text.includes(`${signet.url}/reset`));
+
+    assert.equal((await user.browser.postJson('/v1/me/password', { password: 'another long passphrase' })).status, 204);
+    assert.equal((await user.elsewhere().with({ password: 'another long passphrase' }).signIn()).status, 303);
+    // Said once: neither is there a second mail, nor does "me" take it back.
+    assert.equal((await answerOf(user, alert, 'not_me')).status, 204);
+    assert.equal((await answerOf(user, alert, 'me')).status, 204);
+    assert.equal((await alertsOf(user))[0]?.answer, 'not_me');
+    assert.equal((await signet.auditLog({ action: 'security_alert.denied', target: user.user_id })).length, 1);
+  });
+
+  await t.test('the page does the same by a form, and leads to the new password', async () => {
+    const user = await signet.signedInUser();
+    const alert = await stolen(signet, user, client);
+    const answer = await user.browser.post(`/account/alerts/${alert.alert_id}/not-me`);
+    assert.deepEqual([answer.status, answer.location], [303, '/account/security/password?done=not_me']);
+    const page = await user.browser.get(answer.location);
+    assert.ok(page.text.includes(message('password.done.not_me')));
+    const story = await user.browser.get(`/account/alerts/${alert.alert_id}`);
+    assert.ok(story.text.includes('id="afterwards"') && !story.text.includes('id="not-me"'));
+  });
+
+  await t.test(
+    'neither is said in a session whose sign-in is old: a stolen cookie cannot take the password away',
+    async () => {
+      const user = await signet.signedInUser();
+      const alert = await stolen(signet, user, client);
+      assertRefused(await answerOf(user, alert, 'perhaps'), 400, 'invalid_request');
+      signet.clock.advance(901);
+      for (const answer of ['me', 'not_me'])
+        assertRefused(await answerOf(user, alert, answer), 403, 'reauthentication_required');
+      assert.equal((await alertsOf(user))[0]?.answer, null);
+    },
+  );
+
+  await t.test('an account without a password keeps its other ways to sign in', async () => {
+    const user = await signet.signedInUser();
+    const alert = await stolen(signet, user, client);
+    await plain(signet.deps.db).run('delete from passwords where user_id = $1', [user.user_id]);
+    const page = await user.browser.get(`/account/alerts/${alert.alert_id}`);
+    assert.ok(!page.text.includes(message('alert.not_me.password')));
+    const answer = await user.browser.post(`/account/alerts/${alert.alert_id}/not-me`);
+    assert.equal(answer.location, `/account/alerts/${alert.alert_id}`);
+    const mail = await signet.mailbox.next(user.email, sentence('mail.alert_denied.subject'));
+    assert.ok(!mail.text.includes(`${signet.url}/reset`) && mail.text.includes(`${signet.url}/account/security`));
+  });
+});
+
+onBothEngines('what is kept of it is bounded, and no way in', async (t, engine) => {
+  const signet = await startSignet(t, { engine, env });
+  const client = await signet.registerClient();
+
+  await t.test('an app that replays its own tokens drives out its own alerts, and no others', async () => {
+    const user = await signet.signedInUser();
+    const other = await signet.registerClient({ name: 'Other' });
+    await stolen(signet, user, other);
+    for (let times = 0; times < 23; times += 1) {
+      const code = await user.authorize(client);
+      tokensOf(await client.redeem(code));
+      assertRefused(await client.redeem(code), 400, 'invalid_grant');
+    }
+    const kept = await alertsOf(user);
+    const of = (one: RegisteredClient) => kept.filter(({ app }) => app?.client_id === one.client_id).length;
+    assert.deepEqual([of(client), of(other)], [20, 1]);
+  });
+
+  await t.test('the row of a grant has of a use no more than 90 characters, and nothing secret', async () => {
+    const user = await signet.signedInUser();
+    const long = { 'user-agent': `${'x'.repeat(5000)}/1`, 'x-forwarded-for': '2001:db8:1111:2222:3333:4444:5555:6666' };
+    const { refresh_token } = tokensOf(await client.redeem(await user.authorize(client), {}, long));
+    const [grant] = (await plain(signet.deps.db).all(
+      'select used_by from grants where user_id = $1 order by created_at desc limit 1',
+      [user.user_id],
+    )) as { used_by: string }[];
+    assert.equal(grant?.used_by, `- 2001:db8:1111:2222:3333:4444:5555:6666 ${'x'.repeat(40)}`);
+    assert.ok(grant.used_by.length <= 90 && !grant.used_by.includes(refresh_token.slice(3, 20)));
+  });
+
+  await t.test('without mail the password stays, since no link could replace it', async () => {
+    const user = await signet.signedInUser();
+    const alert = await stolen(signet, user, client);
+    Object.assign(signet.deps.mail, { works: false }); // as off loopback without SIGNET_SMTP_URL
+    assert.equal((await answerOf(user, alert, 'not_me')).status, 204);
+    assert.equal((await user.elsewhere().signIn()).status, 303);
+  });
+});
