@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '../audit/audit.ts';
-import type { Claim, ClaimKind, ClaimRefused, Ticket } from '../platform/claims.ts';
+import { type Claim, type ClaimKind, type ClaimRefused, type Ticket, wasOvertaken } from '../platform/claims.ts';
 import { now } from '../platform/clock.ts';
 import type { Db } from '../platform/db/db.ts';
 import { type Sql, sql } from '../platform/db/sql.ts';
@@ -156,9 +156,6 @@ export async function leavingAnother<Done extends { ok: boolean; failed?: unknow
 /** How often an act is tried that others about the same user overtake, and the pause in between, which makes one of them the first. */
 const mostAttempts = 10;
 const longestPauseMs = 50;
-
-const wasOvertaken = (done: { ok: boolean; failed?: unknown; claim?: unknown }): boolean =>
-  !done.ok && done.failed === 'claim' && done.claim === undefined;
 
 export const lastAdministrator = () =>
   refusal('invalid_state', { key: 'users.last_administrator' }, { details: { current_status: 'last_administrator' } });

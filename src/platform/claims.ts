@@ -63,6 +63,13 @@ export const isTakenClaim = (done: { ok: boolean; claim?: unknown } | { ok: fals
   done.claim !== undefined &&
   (among === undefined || (among.taken ?? []).includes(done.claim as Claim));
 
+/**
+ * Whether an act came too late: it stood still until it was given up, or a later one of the same user for the same claim took its place.
+ * Nothing was changed, and what it was for may be free. The change has its ticket by the name `claim`.
+ */
+export const wasOvertaken = (done: { ok: boolean; failed?: unknown; claim?: unknown }): boolean =>
+  !done.ok && done.failed === 'claim' && done.claim === undefined;
+
 type One = { claim: Claim; row: ClaimOfAct; hasTicket: boolean };
 type Act = { act: string; taken: readonly One[]; givenUp: readonly One[] };
 

@@ -192,6 +192,12 @@ export const unavailable = (cause?: unknown) =>
     cause,
     retryAfter: 2,
   });
+/** Of an act that stood still until it was given up. What it has claimed is no change of which the answer is to warn. */
+export const tookTooLong = () =>
+  new RequestError('temporarily_unavailable', 'This took too long, so nothing was changed. Try again.', {
+    retryAfter: 2,
+    userMessage: { key: 'refusal.temporarily_unavailable' },
+  });
 export const serverError = (cause?: unknown) =>
   new RequestError('server_error', 'An unexpected error occurred. It has been logged.', { cause });
 /** A change was sent to the store and not confirmed, so an answer may promise neither that it was kept nor that not. */

@@ -10,13 +10,14 @@ import {
 } from '../../accounts/statements.ts';
 import { valuesOfSignUp } from '../../attributes/values.ts';
 import { type Actor, auditEvent, type Caller } from '../../audit/audit.ts';
+import { wasOvertaken } from '../../platform/claims.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict, mustChange, type Requirements } from '../../platform/db/change.ts';
 import { inOrder, type Part } from '../../platform/db/db.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import { useOnce } from '../../platform/db/used-once.ts';
 import { emailProblem } from '../../platform/email-address.ts';
-import { fieldProblem, invalidFields, RequestError, takenField } from '../../platform/errors.ts';
+import { fieldProblem, invalidFields, RequestError, takenField, tookTooLong } from '../../platform/errors.ts';
 import { newUserId, type UserId } from '../../platform/ids.ts';
 import type { Agreement } from '../../platform/pages/brand.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
@@ -66,7 +67,7 @@ export type Permission = {
  * @param by the actor who creates it, or the IP address of the user who creates their own account by a link.
  * @param permission the one-time link that allows it, which is consumed.
  * @throws {RequestError} `invalid_request` with one entry per field; `invalid_state` if the address or
- * the username is taken.
+ * the username is taken; `temporarily_unavailable` if it took too long.
  */
 export async function createUser(
   deps: Pick<Deps, 'db' | 'clock' | 'passwords' | 'placement' | 'claims' | 'attributes'>,
@@ -140,6 +141,7 @@ export async function createUser(
     ),
   );
   if (done.ok) return user_id;
+  if (wasOvertaken(done)) throw tookTooLong();
   if (done.failed === 'handle' || done.failed === 'claim') throw takenHandle();
   if (permission && done.failed !== 'user') throw permission.refusal(done.failed);
   throw takenField('email', { key: 'problem.email.taken' });

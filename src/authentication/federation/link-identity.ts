@@ -1,9 +1,10 @@
 import { lockUser, type User } from '../../accounts/statements.ts';
 import { auditEvent } from '../../audit/audit.ts';
+import { wasOvertaken } from '../../platform/claims.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict, mustChange } from '../../platform/db/change.ts';
 import type { MailDeps, PlacementDeps } from '../../platform/deps.ts';
-import { invalidState, notFound, refusal } from '../../platform/errors.ts';
+import { invalidState, notFound, refusal, tookTooLong } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
 import {
   claimOfIdentity,
@@ -38,6 +39,7 @@ type Link = {
  * Links an upstream account, which opens the user's account from now on, and notifies the user.
  * @returns whether they are linked, also if they were before. False if the user is disabled, has another identity of that
  * issuer, or no longer has the address.
+ * @throws {RequestError} `temporarily_unavailable` if it took too long.
  */
 export async function linkIdentity(
   deps: MailDeps & PlacementDeps,
@@ -60,7 +62,7 @@ export async function linkIdentity(
   } as const;
   const identity = { issuer, subject, user_id, provider: provider.id, email: email ?? null };
   const claims = { taken: [claimOfIdentity(deps.db, issuer, subject)] };
-  await deps.claims.holding(user_id, claims, (claim) =>
+  const done = await deps.claims.holding(user_id, claims, (claim) =>
     deps.db.of(user_id).change({
       lock: lockUser(user_id),
       require: {
@@ -76,7 +78,9 @@ export async function linkIdentity(
     }),
   );
   // Also if it was refused, the identity may have been linked with the same user meanwhile.
-  return (await findIdentity(deps, issuer, subject))?.user_id === user_id;
+  const isLinked = (await findIdentity(deps, issuer, subject))?.user_id === user_id;
+  if (!isLinked && wasOvertaken(done)) throw tookTooLong();
+  return isLinked;
 }
 
 /**

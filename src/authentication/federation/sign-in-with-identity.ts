@@ -1,9 +1,11 @@
 import { claimOfEmail, findUser, findUserByEmail, insertUser } from '../../accounts/statements.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { followProvider } from '../../groups/follow-provider.ts';
+import { wasOvertaken } from '../../platform/claims.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict } from '../../platform/db/change.ts';
 import type { Deps, LimitDeps, MailDeps, PlacementDeps } from '../../platform/deps.ts';
+import { tookTooLong } from '../../platform/errors.ts';
 import { newUserId } from '../../platform/ids.ts';
 import {
   claimOfIdentity,
@@ -162,6 +164,7 @@ async function createFederatedUser(
     }),
   );
   if (done.ok) return user_id;
+  if (wasOvertaken(done)) throw tookTooLong();
   throw await accessDenied(deps, context, 'email_taken');
 }
 

@@ -3,7 +3,7 @@ import { now } from '../../platform/clock.ts';
 import { mayConflict, mustChange } from '../../platform/db/change.ts';
 import { useOnce } from '../../platform/db/used-once.ts';
 import type { Deps, SecretDeps } from '../../platform/deps.ts';
-import { refusal } from '../../platform/errors.ts';
+import { refusal, tookTooLong } from '../../platform/errors.ts';
 import {
   attachmentOf,
   claimOfPasskey,
@@ -77,7 +77,7 @@ export async function registrationOptions(
  * Registers a passkey (WebAuthn §7.1), notifies its user by mail, and uses up the challenge, in one change.
  * @throws {RequestError} `invalid_request` for what is not a registration, and for a challenge that is over, spent or
  * for something else; `invalid_state` when it is registered already, or the user has twenty;
- * `login_required` if the session has ended meanwhile.
+ * `login_required` if the session has ended meanwhile; `temporarily_unavailable` if it took too long.
  */
 export async function registerPasskey(
   deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'mail' | 'claims'>,
@@ -119,7 +119,7 @@ export async function registerPasskey(
   });
   if (!failed) return passkey;
   if (failed !== 'claim' && !(await isRegistered(deps.db.of(user_id), passkey.credential_id)))
-    throw failed === 'passkey' ? tooMany() : expired();
+    throw failed === 'ticket' ? tookTooLong() : failed === 'passkey' ? tooMany() : expired();
   throw refusal('invalid_state', { key: 'passkey.problem.known' }, { details: { current_status: 'registered' } });
 }
 

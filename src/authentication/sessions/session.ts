@@ -266,7 +266,10 @@ export async function changeOwnAccount(
   return done.failed;
 }
 
-/** {@link changeOwnAccount}, of a user who takes or gives up what is claimed. */
+/**
+ * {@link changeOwnAccount}, of a user who takes or gives up what is claimed.
+ * @returns `claim` if another user has it; `ticket` if the act took too long, or another one of the same user has taken its place.
+ */
 export async function changeOwnClaims(
   deps: MailDeps & Pick<Deps, 'claims'>,
   owner: Owner,
@@ -274,8 +277,8 @@ export async function changeOwnClaims(
   change: OwnChange,
 ): Promise<string | undefined> {
   let failed: string | undefined;
-  const done = await deps.claims.holding(owner.session.user_id, claimed, async (claim) => {
-    failed = await changeOwnAccount(deps, owner, { ...change, run: { claim, ...change.run } });
+  const done = await deps.claims.holding(owner.session.user_id, claimed, async (ticket) => {
+    failed = await changeOwnAccount(deps, owner, { ...change, run: { ticket, ...change.run } });
     return { ok: failed === undefined };
   });
   return done.ok ? undefined : (failed ?? 'claim');

@@ -12,6 +12,7 @@ import {
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import type { LimitDeps, PlacementDeps } from '../../platform/deps.ts';
+import { tookTooLong } from '../../platform/errors.ts';
 import { newUserId, type UserId } from '../../platform/ids.ts';
 import type { ScimCaller } from '../access.ts';
 import { scimError } from '../errors.ts';
@@ -21,7 +22,8 @@ import { readWanted, userNameKey } from './wanted.ts';
 /**
  * Makes an account without a password: its user signs in by a provider, or sets a password by the link of a reset. The address counts
  * as verified, on the word of the directory. An account that is there already is never taken over.
- * @throws {RequestError} `invalid_request` for what an attribute cannot be; 409 `uniqueness` if the name or the address is taken.
+ * @throws {RequestError} `invalid_request` for what an attribute cannot be; 409 `uniqueness` if the name or the address is taken;
+ * `temporarily_unavailable` if it took too long.
  */
 export async function createScimUser(
   deps: LimitDeps & PlacementDeps,
@@ -41,11 +43,11 @@ export async function createScimUser(
   const event = auditEvent({ action: 'user.created', ...caller, target: user_id, after: { role } }, at);
   const unclaimed = await deps.claims.unclaimed(claimOfEmail(deps, email));
   const user_name_key = userNameKey(userName);
-  const claims = { taken: [claimOfUserName(deps.db, user_name_key)] };
-  const done = await deps.claims.holding(user_id, claims, (claim) =>
+  const claim = claimOfUserName(deps.db, user_name_key);
+  const done = await deps.claims.holding(user_id, { taken: [claim] }, (ticket) =>
     partOfEmail(deps, email).change({
       run: {
-        claim,
+        ticket,
         user: [...insertUser({ user_id, email, email_verified_at: at, name, locale, role }, at), ...unclaimed],
         profile: setProfile(user_id, profile, at),
         provisioned: insertProvisioned({
@@ -69,6 +71,7 @@ export async function createScimUser(
     }),
   );
   if (done.ok) return user_id;
+  if (done.failed === 'ticket' && (await deps.claims.holderOf(claim)) === undefined) throw tookTooLong();
   throw done.failed === 'user' ? takenAddress() : takenName();
 }
 

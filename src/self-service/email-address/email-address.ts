@@ -20,7 +20,7 @@ import { auditEvent } from '../../audit/audit.ts';
 import { resetPasswordLimits } from '../../authentication/passwords/password-limits.ts';
 import { requireRecentSignIn, type SignedIn, sessionRefusal } from '../../authentication/sessions/session.ts';
 import { isActiveSession, isCurrentSession, type Session } from '../../authentication/statements.ts';
-import { isTakenClaim } from '../../platform/claims.ts';
+import { wasOvertaken } from '../../platform/claims.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict } from '../../platform/db/change.ts';
 import type { Sql } from '../../platform/db/sql.ts';
@@ -185,8 +185,7 @@ export async function confirmAddress(deps: MailDeps & PlacementDeps, token: stri
   if (done.ok) return link.purpose;
   if (done.failed === 'session') throw await sessionRefusal(deps, session);
   // Of two uses at once in a store of cells the later one takes the claim of the earlier one, which is not another user's.
-  const isOvertaken = done.failed === 'claim' && !isTakenClaim(done);
-  if (!isChange || isOvertaken || !(await isOpenLink(deps, token, purposes))) throw spentLink('verify_email');
+  if (!isChange || wasOvertaken(done) || !(await isOpenLink(deps, token, purposes))) throw spentLink('verify_email');
   throw takenMeanwhile();
 }
 
