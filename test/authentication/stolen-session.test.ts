@@ -395,11 +395,6 @@ test('FL-01: a sign-in keeps no longer way on than it would follow', async (t) =
     assert.equal((await owner.elsewhere().signIn({ next })).status, 303);
   }
   await owner.elsewhere().signIn({ next: '/account/apps?x=1#y' });
-  const kept = await plain(signet.deps.db).all<{ next: string | null }>(
-    'select next from sign_in_attempts order by next',
-  );
-  assert.deepEqual(
-    kept.map(({ next }) => next),
-    [null, null, null, '/account/apps?x=1#y'],
-  );
+  const kept = await plain(signet.deps.db).all<{ next: string | null }>('select next from sign_in_attempts');
+  assert.deepEqual(kept.map(({ next }) => next ?? '').toSorted(), ['', '', '', '/account/apps?x=1#y']);
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { runJobs } from '../../src/app/jobs.ts';
 import { countFactors } from '../../src/authentication/statements.ts';
+import type { OneDb } from '../../src/platform/db/db.ts';
 import { busiestClients } from '../../src/statistics/busiest-clients.ts';
 import { keepFactorShares, readFactorShares } from '../../src/statistics/factor-shares.ts';
 import type { Period } from '../../src/statistics/periods.ts';
@@ -73,12 +74,12 @@ testSignet(
       if (slices.length === 2) stopping.abort();
       return some;
     };
-    const [part] = deps.db.parts;
-    assert.equal(await keepFactorShares({ ...deps, db: part! }, stopAfterTwo, stopping.signal), false);
-    assert.equal(await keepFactorShares({ ...deps, db: part! }, stopAfterTwo), true);
+    const part = deps.db.of('usr_1') as OneDb;
+    assert.equal(await keepFactorShares({ ...deps, db: part }, stopAfterTwo, stopping.signal), false);
+    assert.equal(await keepFactorShares({ ...deps, db: part }, stopAfterTwo), true);
     assert.equal(
       slices.reduce((sum, one) => sum + one, 0),
-      (await plain(part!).all('select user_id from users')).length,
+      (await plain(part).all('select user_id from users')).length,
       'each user once',
     );
     await runJobs(deps, ['count second factors']);
