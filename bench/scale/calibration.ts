@@ -17,8 +17,6 @@ export type Calibration = {
   readonly measured: number;
   /** Processors that other work had meanwhile, which the model leaves to it. */
   readonly others: number;
-  /** Why nothing is claimed of this one. */
-  readonly notClaimed?: string;
 };
 
 /** What the model is held to, as a part of what was measured. */
@@ -89,10 +87,6 @@ export function closedLoop(measured: Measured, scenario: Scenario): number {
 const warmMs = 200;
 const windowMs = 1_000;
 
-/** Why nothing is claimed of a scenario: that of what is never combined, which leaves threads time to sleep also among many. */
-const countsTwice =
-  'its statements are never combined, so threads sleep between them also with many in flight: what it takes to wake them is in the measured time already, and the model counts it again';
-
 /** As the bench asks for them. */
 const signInsAtOnce = 2;
 const onBoth = ['code_exchange', 'refresh', 'userinfo', 'introspect'] as const;
@@ -121,7 +115,6 @@ export const calibrate = (measured: Measured): Calibration[] =>
       modelled: closedLoop(measured, scenario),
       measured: rate,
       others,
-      ...(engine === 'postgres' && kind === 'authorize' && { notClaimed: countsTwice }),
     };
   });
 

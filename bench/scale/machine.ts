@@ -23,6 +23,11 @@ export class Machine {
     this.#free = cores;
   }
 
+  /** Whether a processor sleeps. */
+  get isResting(): boolean {
+    return this.#free > 0;
+  }
+
   /** @param hasSlept for which it is paid back no more than a slice. */
   isReady(thread: Thread, hasSlept: boolean): void {
     if (hasSlept && !thread.isFirst) thread.shareMs = Math.max(thread.shareMs, this.#shareMs - sliceMs);
@@ -86,11 +91,14 @@ export class Thread {
     return this.#current?.left ?? 0;
   }
 
-  /** @param wakeMs what the job takes more when the thread sleeps. */
+  /**
+   * @param wakeMs what the job takes more when the thread sleeps, and a processor with it: one that is at work goes on with what is in
+   * its caches.
+   */
   run(ms: number, done: () => void, wakeMs = 0): void {
     if (this.#current) this.#jobs.push({ left: ms, done });
     else {
-      this.#current = { left: ms + wakeMs, done };
+      this.#current = { left: ms + (this.#machine.isResting ? wakeMs : 0), done };
       this.#machine.isReady(this, true);
     }
   }
