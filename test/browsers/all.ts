@@ -7,6 +7,7 @@ import { type BrowserName, browserNames, browsers, type LaunchOptions, missing }
 import { cases, variables } from './cases.ts';
 import { Tab } from './tab.ts';
 import type { Case, Visit } from './visit.ts';
+import { DriverLost } from './webdriver.ts';
 
 /** Each case in each browser, started by `main.ts`. */
 
@@ -33,9 +34,9 @@ async function begin(t: TestContext, name: BrowserName, options: Options & Launc
   return { t, signet, tab };
 }
 
-const run =
-  ({ name: caseName, run }: Case, name: BrowserName) =>
-  async (t: TestContext) => {
+const runCase =
+  ({ name: caseName, run }: Case, name: BrowserName, isAgain = false) =>
+  async (t: TestContext): Promise<void> => {
     let visit: Visit | undefined;
     try {
       await run(async (options) => {
@@ -43,6 +44,11 @@ const run =
         return visit;
       });
     } catch (error) {
+      // WebKit's driver stops answering now and then. That says nothing of the pages, so the case begins once more, from its start.
+      if (error instanceof DriverLost && !isAgain) {
+        t.diagnostic(`${name} was lost, and the case began again: ${error.message}`);
+        return runCase({ name: caseName, run }, name, true)(t);
+      }
       const picture = await visit?.tab.picture(`${name} ${caseName}`).catch(() => undefined);
       if (picture) t.diagnostic(`What the browser showed: ${picture}`);
       throw error;
@@ -55,6 +61,6 @@ for (const name of browserNames) {
   for (const one of cases) {
     if (!(chosen(variables.cases)?.includes(one.name) ?? true)) continue;
     const skip = absent ?? one.notIn?.[name];
-    test(`${name}: ${one.name}`, { ...(skip !== undefined && { skip }) }, run(one, name));
+    test(`${name}: ${one.name}`, { ...(skip !== undefined && { skip }) }, runCase(one, name));
   }
 }

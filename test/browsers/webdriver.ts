@@ -53,19 +53,25 @@ export class DriverError extends Error {
   }
 }
 
+/** The browser or its driver has gone, or answers no more: nothing is known of the pages that it showed. */
+export class DriverLost extends Error {}
+
 /** A command that gets no answer would be waited for without an end. */
 const patienceMs = 120_000;
 
 /** @param address of a driver that has been started, `http://127.0.0.1:4444`. */
 export async function openOverHttp(address: string, alwaysMatch: Capabilities): Promise<Driver> {
   const ask = async (method: string, path: string, body?: Parameters) => {
-    const answer = await fetch(`${address}/session${path}`, {
+    const { ok, value } = await fetch(`${address}/session${path}`, {
       method,
       signal: AbortSignal.timeout(patienceMs),
       ...(method === 'POST' && { body: JSON.stringify(body ?? {}), headers: { 'content-type': 'application/json' } }),
-    });
-    const { value } = (await answer.json()) as { value: unknown };
-    if (!answer.ok) throw new DriverError(`${method} ${path}`, value as { error: string; message: string });
+    })
+      .then(async (answer) => ({ ok: answer.ok, ...((await answer.json()) as { value: unknown }) }))
+      .catch((cause: Error) => {
+        throw new DriverLost(`${method} ${path}: ${cause.message}`, { cause });
+      });
+    if (!ok) throw new DriverError(`${method} ${path}`, value as { error: string; message: string });
     return value;
   };
   const session = (await ask('POST', '', { capabilities: { alwaysMatch } })) as Session;
@@ -97,7 +103,7 @@ export async function openMarionette(port: number, capabilities: Capabilities): 
     else resolve(result !== null && typeof result === 'object' && 'value' in result ? result.value : result);
   });
   const fail = () => {
-    for (const { command, reject } of waiting.values()) reject(new Error(`${command}: the browser is gone`));
+    for (const { command, reject } of waiting.values()) reject(new DriverLost(`${command}: the browser is gone`));
     waiting.clear();
   };
   socket.on('close', fail).on('error', fail);
@@ -108,7 +114,8 @@ export async function openMarionette(port: number, capabilities: Capabilities): 
     waiting.set(id, { command, resolve, reject });
     const text = JSON.stringify([0, id, command, parameters]);
     socket.write(`${Buffer.byteLength(text)}:${text}`);
-    const timer = setTimeout(() => reject(new Error(`${command}: no answer for ${patienceMs / 1000} s`)), patienceMs);
+    const lost = new DriverLost(`${command}: no answer for ${patienceMs / 1000} s`);
+    const timer = setTimeout(() => reject(lost), patienceMs);
     return promise.finally(() => clearTimeout(timer));
   };
   const session = (await ask('WebDriver:NewSession', capabilities)) as Session;
