@@ -126,7 +126,10 @@ export async function seed(
 
   const notes = await register('grace', 'Field Notes', { homepage_url: 'https://field-notes.example.com' });
   await review(notes, 'approve', { revision: 1, consent: 'required' });
-  const weather = await register('alan', 'Weather Widget', { client_type: 'public' });
+  const weather = await register('alan', 'Weather Widget', {
+    client_type: 'public',
+    initiate_login_uri: 'https://weather-widget.example.com/login',
+  });
   await review(weather, 'approve', { revision: 1, consent: 'skip' });
   const coupons = await register('alan', 'Coupon Finder');
   await review(coupons, 'approve', { revision: 1, consent: 'skip' });
@@ -135,6 +138,7 @@ export async function seed(
     name: 'Intranet',
     client_type: 'confidential',
     redirect_uris: ['https://intranet.example.com/callback'],
+    homepage_url: 'https://intranet.example.com/',
   });
   const operator = { actor: 'cli' } as const;
   const { client } = await registerClient(deps, { owner_user_id: null, caller: operator }, intranet);

@@ -25,6 +25,7 @@ import { discoveryRoutes } from '../oauth/discovery/routes.ts';
 import { registrationRoutes } from '../oauth/from-outside/registration-routes.ts';
 import { reviewRequestRoutes } from '../oauth/from-outside/review-request-routes.ts';
 import { logoutRoutes } from '../oauth/logout/routes.ts';
+import { myAppsRoutes } from '../oauth/my-apps/routes.ts';
 import { statusListRoutes } from '../oauth/status-lists/routes.ts';
 import { tokenRoutes } from '../oauth/token/routes.ts';
 import { readBodies } from '../platform/http/body-parsers.ts';
@@ -122,6 +123,7 @@ export async function buildApp(deps: Deps, scrape: Scrape = openMetrics(deps)): 
   await logoRoutes(app, deps);
   await sessionRoutes(app, deps);
   await connectedAppRoutes(app, deps);
+  await myAppsRoutes(app, deps);
   await activityRoutes(app, deps);
   await alertRoutes(app, deps);
   await ownExportRoutes(app, deps);

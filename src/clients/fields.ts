@@ -9,7 +9,7 @@ import { applicationTypes, signingAlgorithms } from './choices.ts';
 import type { ClientField, Control } from './client-field.ts';
 import { type KeySet, keySetSchema } from './keys/key-set.ts';
 import { libraryIds } from './libraries/catalogue.ts';
-import { homepageUrlProblem, logoUrlProblem } from './page-url.ts';
+import { homepageUrlProblem, logoUrlProblem, startUrlProblem } from './page-url.ts';
 import { redirectUriProblem, serverUriProblem } from './redirect-uri.ts';
 import { defaultAllowedScopes, scopeNames } from './scopes.ts';
 
@@ -154,6 +154,15 @@ export const clientFields = {
     ...linkBody('HTTPS.'),
     option: { name: 'homepage-url', value: 'url', help: 'URL of its homepage' },
     problem: homepageUrlProblem,
+  },
+  /** Where its users start it (OpenID Connect Core §4), from the page of their apps. */
+  initiate_login_uri: {
+    ...linkColumn,
+    ...linkBody(
+      'Where a sign-in at the app begins (OpenID Connect Core section 4): *My apps* sends its users there, with `iss`. HTTPS, without a fragment.',
+    ),
+    option: { name: 'initiate-login-uri', value: 'uri', help: 'URI at which a sign-in at it begins' },
+    problem: startUrlProblem,
   },
   /** Links of the consent page (RFC 7591 §2): how the client uses data of its users, and its terms of service. */
   policy_uri: {

@@ -14,6 +14,17 @@ export function logoUrlProblem(text: string): MessageDescriptor | undefined {
   return isNamed ? undefined : { key: 'problem.logo_url.host' };
 }
 
+/** The parameters that we send there must be ours alone (OpenID Connect Core §4), and none comes behind a fragment. */
+export function startUrlProblem(text: string): MessageDescriptor | undefined {
+  const problem = homepageUrlProblem(text);
+  if (problem !== undefined) return problem;
+  const { hash, searchParams } = new URL(text);
+  const isPlain = hash === '' && !text.endsWith('#') && !startParameters.some((name) => searchParams.has(name));
+  return isPlain ? undefined : { key: 'problem.initiate_login_uri.plain' };
+}
+
+const startParameters = ['iss', 'login_hint', 'target_link_uri'];
+
 /** Refuses anything that is not plainly https, such as `javascript:` in any spelling. */
 export function homepageUrlProblem(text: string): MessageDescriptor | undefined {
   if (text.length > longestUrl) return { key: 'problem.url.long', values: { max: longestUrl } };

@@ -36,6 +36,7 @@ test('a registration comes back with the defaults of the specification', () => {
     default_acr_values: [],
     logo_url: null,
     homepage_url: null,
+    initiate_login_uri: null,
     policy_uri: null,
     tos_uri: null,
     id_token_signed_response_alg: 'EdDSA',
@@ -126,6 +127,7 @@ test('everything that may be chosen is taken as chosen', () => {
     default_acr_values: ['urn:signet:acr:2fa'],
     logo_url: 'https://rp.test/logo.png',
     homepage_url: 'https://rp.test/',
+    initiate_login_uri: 'https://rp.test/login?from=portal',
     policy_uri: 'https://rp.test/privacy',
     tos_uri: 'https://legal.test/terms?of=rp',
     id_token_signed_response_alg: 'RS256',
@@ -310,7 +312,7 @@ test('logo and homepage are https, and a logo has a host with a name', () => {
   ];
   for (const url of refused) {
     assert.ok(problemsOf({ ...valid, logo_url: url }).logo_url, String(url));
-    for (const field of ['homepage_url', 'policy_uri', 'tos_uri']) {
+    for (const field of ['homepage_url', 'initiate_login_uri', 'policy_uri', 'tos_uri']) {
       assert.ok(problemsOf({ ...valid, [field]: url })[field], `${field} ${url}`);
     }
   }
@@ -323,6 +325,24 @@ test('logo and homepage are https, and a logo has a host with a name', () => {
     'https://2130706433/',
   ];
   for (const logo_url of addresses) assert.ok(problemsOf({ ...valid, logo_url }).logo_url, logo_url);
+});
+
+test('what is sent to a start address besides its own query is sent by us alone, and is not hidden behind a fragment', () => {
+  const refused = [
+    '?iss=https://evil.test',
+    '?a=b&login_hint=x',
+    '?target_link_uri=https://evil.test',
+    '#x',
+    '#',
+    '?%69ss=x',
+  ];
+  for (const end of refused)
+    assert.ok(problemsOf({ ...valid, initiate_login_uri: `https://rp.test/login${end}` }).initiate_login_uri, end);
+  for (const end of ['', '?issued=1', '?from=portal&x'])
+    assert.equal(
+      readRegistration({ ...valid, initiate_login_uri: `https://rp.test/login${end}` }).initiate_login_uri,
+      `https://rp.test/login${end}`,
+    );
 });
 
 test('an edit has the members that were sent, may clear an address, and cannot change what the service chooses', () => {

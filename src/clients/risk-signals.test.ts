@@ -36,6 +36,7 @@ const harmless = aClient({
   allowed_scopes: ['openid', 'profile'],
   logo_url: 'https://shop.example/logo.svg',
   homepage_url: 'https://shop.example/',
+  initiate_login_uri: 'https://shop.example/login',
   policy_uri: 'https://policies.example/shop',
   status: 'pending_review',
 });
@@ -98,6 +99,8 @@ const telling: [Partial<Client>, RiskCode, 'notice' | 'warning', string | string
   [{ redirect_uris: ['new.app://shop.example/cb'] }, 'new_redirect_host', 'notice', 'new.app:'],
   [{ redirect_uris: ['https://disguise.example/cb'] }, 'new_redirect_host', 'notice', 'disguise.example'],
   [{ jwks_uri: 'https://keys.example/jwks.json' }, 'new_key_host', 'notice', 'keys.example'],
+  [{ initiate_login_uri: 'https://start.example/login' }, 'new_start_host', 'notice', 'start.example'],
+  [{ initiate_login_uri: 'https://xn--pypal-4ve.example/' }, 'punycode_host', 'warning', 'xn--pypal-4ve.example'],
   [{ redirect_uris: ['new.app://shop.example/cb'] }, 'private_use_scheme', 'notice', 'new.app:'],
   [{ redirect_uris: ['example.phish:/other'] }, 'suspended_client_host', 'warning', 'example.phish:'],
   [

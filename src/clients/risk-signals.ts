@@ -19,6 +19,7 @@ import { isBuiltInScope, weightyScopes } from './scopes.ts';
 export const riskCodes = [
   'new_redirect_host',
   'new_key_host',
+  'new_start_host',
   'owner_has_suspended_client',
   'suspended_client_name',
   'suspended_client_host',
@@ -163,11 +164,14 @@ function hostRisks(client: Client, hosts: readonly string[], context: RiskContex
   const unknown = hosts.filter((host) => !context.approvedHosts.has(host));
   // Users trust an approved client already, and it would have their codes sent elsewhere.
   const asNew = client.status === 'approved' ? warning : notice;
-  const { jwks_uri } = proposalOf(client);
-  const keyHosts = hostsOf(jwks_uri === null ? [] : [jwks_uri]).filter(
-    (host) => !hosts.includes(host) && !context.approvedHosts.has(host),
-  );
-  return [...asNew('new_redirect_host', unknown), ...asNew('new_key_host', keyHosts)];
+  const { jwks_uri, initiate_login_uri } = proposalOf(client);
+  const elsewhere = (url: string | null) =>
+    hostsOf(url === null ? [] : [url]).filter((host) => !hosts.includes(host) && !context.approvedHosts.has(host));
+  return [
+    ...asNew('new_redirect_host', unknown),
+    ...asNew('new_key_host', elsewhere(jwks_uri)),
+    ...asNew('new_start_host', elsewhere(initiate_login_uri)),
+  ];
 }
 
 function severalHosts({ redirect_uris }: ReviewedFields): string[] {

@@ -193,6 +193,8 @@ const accountPages: CataloguePage[] = [
   { name: 'sessions-trusted', path: '/account/sessions', as: 'grace' },
   { name: 'activity', path: '/account/activity', as: 'ada' },
   { name: 'activity-filtered', path: '/account/activity?kind=apps&days=7', as: 'grace' },
+  { name: 'my-apps', path: '/account/my-apps', as: 'ada' },
+  { name: 'my-apps-none', path: '/account/my-apps?q=zzz', as: 'mary' },
   { name: 'apps', path: '/account/apps', as: 'ada' },
   { name: 'apps-none', path: '/account/apps', as: 'mary' },
   { name: 'entitlements', path: '/account/entitlements', as: 'ada' },

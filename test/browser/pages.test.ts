@@ -107,7 +107,7 @@ test('the keyboard alone reaches everything, first of all the content', async (t
     assert.ok(isSeen, `${text} has the focus and does not show it`);
     order.push(text);
   }
-  assert.deepEqual(order.slice(0, 9), [
+  assert.deepEqual(order.slice(0, 10), [
     message('layout.skip'),
     'Signet',
     'AL Ada Lovelace',
@@ -115,6 +115,7 @@ test('the keyboard alone reaches everything, first of all the content', async (t
     message('account.tab.security'),
     message('account.tab.sessions'),
     message('activity.title'),
+    message('my_apps.title'),
     message('account.tab.apps'),
     message('account.tab.entitlements'),
   ]);

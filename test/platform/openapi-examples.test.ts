@@ -593,6 +593,7 @@ const accountCalls: Record<string, Prepare> = {
   'get /v1/me/alerts': withAlert,
   'get /v1/me/alerts/{alert_id}': withAlert,
   'post /v1/me/alerts/{alert_id}/answer': withAlert,
+  'get /v1/me/apps': asUser,
   'post /v1/me/export': asUser,
   'get /v1/me/sessions': asUser,
   'delete /v1/me/sessions': asUser,

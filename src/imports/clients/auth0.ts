@@ -1,3 +1,4 @@
+import { linksIn } from '../../clients/from-outside/read-metadata.ts';
 import { isMembers, type Members, textOf } from '../adapters/adapter.ts';
 import {
   type ClientAdapter,
@@ -34,6 +35,7 @@ export const auth0: ClientAdapter = {
         ...(type === 'native' && { application_type: 'native' }),
         redirect_uris: exact,
         post_logout_redirect_uris: withoutPatterns(textsOf(client.allowed_logout_urls)).exact,
+        ...linksIn({ initiate_login_uri: client.initiate_login_uri }),
         ...(logout && { backchannel_logout_uri: logout }),
         allowed_scopes: ['openid', 'profile', 'email', ...(grants.includes('refresh_token') ? ['offline_access'] : [])],
         id_token_signed_response_alg: 'RS256',

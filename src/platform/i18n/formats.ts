@@ -25,6 +25,9 @@ export const numberFormat = (locale: Locale, options: Intl.NumberFormatOptions =
 export const relativeTimeFormat = (locale: Locale, options: Intl.RelativeTimeFormatOptions = {}) =>
   keep('relative', locale, options, () => new Intl.RelativeTimeFormat(locale, options));
 
+/** Which of two texts comes first in a list. */
+export const collator = (locale: Locale) => keep('collator', locale, {}, () => new Intl.Collator(locale));
+
 /** "one, two, and three". */
 export const listInWords = (locale: Locale, words: readonly string[]): string =>
   keep('list', locale, {}, () => new Intl.ListFormat(locale)).format(words);

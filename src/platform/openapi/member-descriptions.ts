@@ -79,6 +79,7 @@ export const members: Readonly<Record<string, { description: string; example?: s
   id_token: { description: 'Who signed in, as a JWT (OIDC Core section 2).', example: 'eyJhbGciOiJFZERTQSJ9.e30.c2ln' },
   id_token_signed_response_alg: { description: 'The algorithm of its tokens.' },
   identities: { description: 'Linked accounts at other providers.' },
+  initiate_login_uri: { description: 'Where a sign-in at the app begins.', example: 'https://shop.example.com/login' },
   invitations: { description: 'Open invitations.' },
   iss: { description: 'The issuer.', example: 'https://id.example.com' },
   issuer: { description: 'The issuer.', example: 'https://id.example.com' },
