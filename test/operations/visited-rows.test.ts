@@ -53,10 +53,12 @@ async function fill({ signet, admin, user, client, webhook_id, stream_id }: Worl
        ${rows(fewer)} select 'gr_own_' || i, '${client_id}', '${user_id}', 'ses_' || i, 'openid', 'x', 'own_' || i, 'x', ${at} - 60,
          case when i < 200 or i >= 400 then ${at} - 60 end, 1, ${at} - 1, ${at} + 86400, 1, 'pwd', 'x', ${at} - 60 - i,
          case when i % 2 = 0 or i >= 400 then ${at} end, case when i % 2 = 0 or i >= 400 then 'user' end from n`,
-    // As many in each part: where another index is the shorter way, as few rows as these are not what is asked.
-    `insert into grants (${grant})
-       ${rows(many * db.parts.length)} select 'gr_other_' || i, '${client_id}', 'usr_' || i, 'ses_x' || i, 'openid', 'x', 'other_' || i, 'x', ${at} - 60,
-         ${at} - 60, 1, ${at} + 86400, ${at} + 86400, 1, 'pwd', 'x', ${at} - 60 - i, null, null from n`,
+    // As many in each part: of fewer rows of others than of their own, another index is the shorter way.
+    ...db.parts.map(
+      (_, place) => `insert into grants (${grant})
+       ${rows(many)} select 'gr_other_${place}_' || i, '${client_id}', 'usr_' || i, 'ses_x' || i, 'openid', 'x', 'other_${place}_' || i, 'x',
+         ${at} - 60, ${at} - 60, 1, ${at} + 86400, ${at} + 86400, 1, 'pwd', 'x', ${at} - 60 - i, null, null from n`,
+    ),
     `insert into audit_log (${event})
        ${rows(many)} select 'evt_a' || i, ${at}, 'consent.given', 'user:usr_' || i, '${client_id}', ${place} + i, 'x' from n`,
     `insert into audit_log (${event})
