@@ -32,7 +32,7 @@ const subjects: Record<string, readonly string[]> = {
   backup: ['test/operations/restore.test.ts', 'test/operations/rekey.test.ts'],
   move: ['test/operations/move.test.ts', 'test/operations/move-to-cells.test.ts'],
   simulation: ['test/oauth/simulation.test.ts'],
-  upgrade: ['test/operations/upgrade.test.ts'],
+  upgrade: ['test/operations/upgrade.test.ts', 'test/operations/upgrade-in-cells.test.ts'],
   requests: ['test/platform/openapi-fuzz.test.ts', 'test/platform/hostile-bodies.test.ts'],
 };
 

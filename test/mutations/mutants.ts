@@ -356,6 +356,28 @@ export const mutants: readonly Mutant[] = [
     tests: [{ file: 'test/operations/upgrade.test.ts', names: ['kill -9 inside of a migration'] }],
   },
   {
+    name: 'cells-left-behind-by-an-upgrade',
+    breaks: 'In a store in cells such an upgrade',
+    file: 'src/platform/db/migrate.ts',
+    text: 'const done = await migratePart(first!, migrations, now, isOneOfSeveral);',
+    instead:
+      'const done = await migratePart(first!, migrations, now, isOneOfSeveral);\n  if (done.length === 0) return done;',
+    tests: [
+      { file: 'test/operations/upgrade-in-cells.test.ts', names: ['kill -9 inside of a migration of eight cells'] },
+    ],
+  },
+  {
+    name: 'cells-migrated-without-a-transaction',
+    breaks: 'In a store in cells such an upgrade',
+    file: 'src/platform/db/cell-replicated.ts',
+    text: 'if (cell !== undefined) await session.exec(enterSchema(cell));',
+    instead:
+      'if (cell !== undefined) await session.exec(`commit; create schema if not exists ${cell}; set search_path to ${cell}`);',
+    tests: [
+      { file: 'test/operations/upgrade-in-cells.test.ts', names: ['kill -9 inside of a migration of eight cells'] },
+    ],
+  },
+  {
     name: 'migration-ends-sessions',
     breaks: 'The stores of earlier versions go on',
     file: 'src/platform/db/migrations/0060-previous-secrets-of-webhooks.sql',
@@ -548,7 +570,7 @@ export const mutants: readonly Mutant[] = [
     name: 'code-replay-revokes-nothing',
     breaks: 'TK-01',
     file: 'src/oauth/token/authorization-code-grant.ts',
-    text: "await revokeGrant(deps, { grant, reason: 'code_replay', actor, address });",
+    text: "await revokeGrant(deps, { grant, reason: 'code_replay', actor, address: request.address, alert });",
     instead: '',
     tests: [{ file: 'test/oauth/token.test.ts' }],
   },
@@ -564,7 +586,7 @@ export const mutants: readonly Mutant[] = [
     name: 'refresh-replay-revokes-nothing',
     breaks: 'RT-02',
     file: 'src/oauth/token/refresh-token-grant.ts',
-    text: "await revokeGrant(deps, { grant, reason: 'replay', actor: `client:${client.client_id}`, address });",
+    text: "await revokeGrant(deps, { grant, reason: 'replay', actor: `client:${client.client_id}`, address, alert });",
     instead: '',
     tests: [{ file: 'test/oauth/refresh.test.ts', names: ['a refresh token (sqlite)'] }],
   },

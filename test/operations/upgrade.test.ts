@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -18,11 +16,13 @@ import {
   migrationsUpTo,
   onBothEngines,
 } from '../support/databases.ts';
+import { killInMigration } from '../support/kill-in-migration.ts';
 import { plain } from '../support/plain-sql.ts';
 import { asAdmin } from '../support/postgres-admin.ts';
 import { cellCount } from '../support/postgres-server.ts';
 import { assertRefused, RegisteredClient, tokensOf } from '../support/relying-party.ts';
 import { repeated } from '../support/repeated.ts';
+import { schemaOf } from '../support/schema-of.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { startSignet } from '../support/signet.ts';
 import { problemsOf, type StoreFixture, statementsFile, storesFolder } from '../support/stored-versions.ts';
@@ -186,19 +186,6 @@ async function goesOn(t: TestContext, engine: Engine, { fixture, ...store }: Fre
   assert.ok(after.verified > verified);
 }
 
-/** @returns how far the migration was when its process was killed. */
-async function killInMigration(store: FreshStore, howFar: number): Promise<string> {
-  const program = join(import.meta.dirname, '../support/migrate-until-killed.ts');
-  const child = spawn(process.execPath, [program, JSON.stringify(store), String(howFar)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const [said] = await Promise.race([once(child.stdout.setEncoding('utf8'), 'data'), once(child, 'close')]);
-  assert.match(String(said), /^waiting/);
-  child.kill('SIGKILL');
-  await once(child, 'close');
-  return String(said).slice('waiting '.length).trim();
-}
-
 type Row = Record<string, unknown>;
 type Rows = Record<string, Row[]>;
 
@@ -222,20 +209,6 @@ async function rowsOf(db: MigratableDb): Promise<Rows> {
     rows[table] = all.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
   }
   return rows;
-}
-
-/** Tables with their columns, constraints and indexes, in words of the engine. */
-async function schemaOf(db: MigratableDb): Promise<string[]> {
-  const rows = await plain(db).all<{ said: string }>(
-    db.engine === 'sqlite'
-      ? 'select sql as said from sqlite_master where sql is not null'
-      : `select table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable || ' ' || coalesce(column_default, '')
-           || ' ' || coalesce(collation_name, '') as said from information_schema.columns where table_schema = 'public'
-         union all select indexdef from pg_indexes where schemaname = 'public'
-         union all select conrelid::regclass || ' ' || pg_get_constraintdef(oid) from pg_constraint
-                    where connamespace = 'public'::regnamespace`,
-  );
-  return rows.map(({ said }) => said.replaceAll(/\s+/g, ' ')).toSorted();
 }
 
 /** Each row is still there, with what it had in the columns that are still there. */

@@ -18,6 +18,7 @@ export const longTests: Readonly<Record<string, readonly string[]>> = {
     'test/operations/skewed-nodes.test.ts',
     'test/operations/stopping.test.ts',
     'test/operations/unread-log.test.ts',
+    'test/operations/upgrade-in-cells.test.ts',
     'test/operations/workers.test.ts',
     'test/admin/administrators-in-cells.test.ts',
     'test/self-service/usernames-in-cells.test.ts',
