@@ -4,6 +4,7 @@ import { adminApiRoutes, adminPageRoutes, adminRoutes } from '../admin/routes.ts
 import { accountLinkRoutes } from '../authentication/account-links/routes.ts';
 import { canHavePasskeys } from '../authentication/credentials/webauthn.ts';
 import { factorRecoveryRoutes } from '../authentication/factor-recovery/routes.ts';
+import { providerLogoRoutes } from '../authentication/federation/logo-routes.ts';
 import { federationRoutes } from '../authentication/federation/routes.ts';
 import { mailCodeRoutes } from '../authentication/mail-codes/routes.ts';
 import { passkeyOfferRoutes } from '../authentication/passkeys/offer-routes.ts';
@@ -121,6 +122,7 @@ export async function buildApp(deps: Deps, scrape: Scrape = openMetrics(deps)): 
   await accountRoutes(app, deps);
   await pictureRoutes(app, deps);
   await logoRoutes(app, deps);
+  await providerLogoRoutes(app, deps);
   await sessionRoutes(app, deps);
   await connectedAppRoutes(app, deps);
   await myAppsRoutes(app, deps);

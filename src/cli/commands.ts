@@ -8,7 +8,6 @@ import { entitlementOperations } from '../admin/entitlements/operations.ts';
 import { groupOperations } from '../admin/groups/operations.ts';
 import { keyOperations } from '../admin/keys/operations.ts';
 import { mailOperations } from '../admin/mails/operations.ts';
-import { providerOperations } from '../admin/providers/operations.ts';
 import { serviceCredentialOperations } from '../admin/service-credentials/operations.ts';
 import { settingOperations } from '../admin/settings/operations.ts';
 import { testMail } from '../admin/settings/test-mail.ts';
@@ -49,6 +48,7 @@ import { importCommand } from './import-users.ts';
 import { mailPreviewCommand } from './mail-preview.ts';
 import { moveCommands } from './move.ts';
 import { commandsOf, nothingChanged } from './operation-command.ts';
+import { providerCommands } from './providers.ts';
 import { exportCommands, invitationCommand, userCommands } from './users.ts';
 
 const caller = { actor: 'cli' } as const;
@@ -258,7 +258,7 @@ export const commandGroups: readonly (readonly [heading: string, commands: Reado
       ...exportCommand,
       ...importStoreCommand,
       ...commandsOf(settingOperations),
-      ...commandsOf(providerOperations),
+      ...providerCommands,
       ...mailCommand,
       ...completionCommand,
     },

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { preparedSettings, runCommand, succeed } from '../support/command-line.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { pattern } from '../support/messages.ts';
+import { pngOf } from '../support/pictures.ts';
 import { plain } from '../support/plain-sql.ts';
 import { type Options, type Signet, startSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
@@ -338,3 +339,71 @@ test('an administrator adds, edits, disables and removes a provider by the pages
   assert.equal((await post('/admin/providers/acme/delete')).location, '/admin/providers?done=deleted');
   assert.deepEqual(await idsAt(signet), []);
 });
+
+onBothEngines(
+  'a picture that is uploaded for a provider is on its button on every node, as it is drawn, until it is removed',
+  async (t, engine) => {
+    const { signet, admin, wanted } = await world(t, { engine });
+    const other = await startSignet(t, { engine, beside: signet, env: internal });
+    assert.equal((await admin.browser.postJson(path, wanted)).status, 200);
+    const put = (file: Buffer) => admin.browser.put(`${path}/acme/logo`, { content: file.toString('base64') });
+    const markAt = async (node: Signet) =>
+      /id="signin-acme"[^>]*>(?:<img class="mark" src="([^"]+)" alt="")?/.exec(
+        (await node.newBrowser().get('/signin')).text,
+      )?.[1];
+
+    for (const wrong of [
+      Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'),
+      Buffer.alloc(0),
+      pngOf({ width: 64, height: 32 }),
+      pngOf({ width: 513, height: 513 }),
+      pngOf({ width: 128, height: 128, level: 0 }).subarray(0, 8193),
+      pngOf({ width: 64, height: 64 }).subarray(0, 60),
+    ])
+      assert.equal((await put(wrong)).status, 400);
+    assert.equal(await markAt(signet), undefined);
+
+    const answer = await put(Buffer.concat([pngOf({ text: 'taken at home' }), Buffer.from('<script>')]));
+    assert.equal(answer.status, 200, answer.text);
+    const mark = (await markAt(signet)) ?? assert.fail('no mark');
+    assert.match(mark, /^\/provider-logos\/[0-9a-f]{32}$/);
+    assert.equal(answer.json?.logo_url, signet.url + mark);
+    signet.clock.advance(1);
+    assert.equal(await markAt(other), mark);
+    const served = await fetch(other.url + mark);
+    assert.deepEqual(
+      [served.status, served.headers.get('content-type'), served.headers.get('x-content-type-options')],
+      [200, 'image/png', 'nosniff'],
+    );
+    assert.match(served.headers.get('content-security-policy') ?? '', /default-src 'none'; sandbox/);
+    const bytes = Buffer.from(await served.arrayBuffer());
+    assert.ok(!bytes.includes('taken') && !bytes.includes('script'), 'only what is drawn');
+    assert.equal((await fetch(`${signet.url}/provider-logos/${'0'.repeat(32)}`)).status, 404);
+    assert.equal((await fetch(`${signet.url}/provider-logos/x`)).status, 404);
+
+    const page = await admin.browser.get('/admin/providers/acme');
+    assert.ok(page.text.includes(`src="${mark}"`));
+    const form = new FormData();
+    form.set('content', new Blob([new Uint8Array(pngOf({ width: 32, height: 32 }))]), 'mark.png');
+    const { 1: drawn_for = '' } = /name="drawn_for" value="([^"]+)"/.exec(page.text) ?? [];
+    form.set('drawn_for', drawn_for);
+    const uploaded = await admin.browser.send('/admin/providers/acme/logo', {
+      method: 'POST',
+      body: form,
+      headers: { origin: signet.url },
+    });
+    assert.deepEqual([uploaded.status, uploaded.location], [303, '/admin/providers/acme?done=logo'], uploaded.text);
+    const second = await markAt(signet);
+    assert.notEqual(second, mark);
+    assert.equal((await fetch(signet.url + mark)).status, 404, 'the one before is gone');
+    const log = (await admin.browser.get('/v1/admin/audit?target=provider:acme&limit=2')).text;
+    assert.ok(log.includes(second!.split('/').at(-1)!) && !log.includes('base64'));
+
+    const removed = await admin.browser.delete(`${path}/acme/logo`);
+    assert.deepEqual([removed.status, removed.json?.logo_url], [200, null]);
+    assert.equal(await markAt(signet), undefined);
+    assert.equal((await fetch(signet.url + second)).status, 404);
+    const user = await signet.signedInUser();
+    assert.equal((await user.browser.put(`${path}/acme/logo`, { content: 'AA==' })).status, 403);
+  },
+);

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { ask, newBrowser } from '../support/browser.ts';
 import { preparedSettings, refused, runCommand, succeed } from '../support/command-line.ts';
 import { onBothEngines } from '../support/databases.ts';
+import { pngOf } from '../support/pictures.ts';
 import { bareSettings, type Settings, startServer } from '../support/server-process.ts';
 import { until } from '../support/until.ts';
 import { client_id, client_secret, signInUpstream, startOidcProvider, startUpstream } from '../support/upstream.ts';
@@ -52,6 +53,25 @@ onBothEngines('a provider comes by apply, and people sign in through it without 
   const { answer } = await signInUpstream(browser, '/auth/acme/login', newBrowser(issuer));
   assert.deepEqual([answer.status, answer.location], [303, '/account'], answer.text);
   assert.equal((await browser.get('/v1/me')).json?.email, 'ada@example.com');
+
+  // A picture of its own: what is left out stays, null removes it.
+  const logo = pngOf({ width: 32, height: 32 }).toString('base64');
+  const changed = (more: string) => {
+    writer(env)(acme(issuer, more));
+    return succeed(['apply', '-f', file], withSecret);
+  };
+  assert.deepEqual(changesOf(await changed(`, logo: ${logo}`)), ['change providers/acme logo']);
+  await until('the server shows the picture', async () =>
+    /\/provider-logos\//.test((await newBrowser(server.url).get('/signin')).text),
+  );
+  assert.ok((await runCommand(['config', 'export'], { env })).stdout.includes('logo: '));
+  assert.deepEqual(changesOf(await changed(`, logo: ${logo}`)), []);
+  assert.deepEqual(changesOf(await changed('')), []);
+  writer(env)(acme(issuer, ', logo: bm90IGEgcGljdHVyZQ=='));
+  const wrong = await runCommand(['apply', '-f', file], { env: withSecret });
+  assert.equal(wrong.code, 1);
+  assert.match(wrong.stderr + wrong.stdout, /providers\/acme\/logo/);
+  assert.deepEqual(changesOf(await changed(', logo: null')), ['change providers/acme logo']);
 
   // Whom a deletion concerns is said in the plan.
   writer(env)('');

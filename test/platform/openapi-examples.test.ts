@@ -458,6 +458,8 @@ const calls: Record<string, Prepare> = {
     return call;
   },
   'delete /v1/admin/providers/{provider}': provider,
+  'put /v1/admin/providers/{provider}/logo': provider,
+  'delete /v1/admin/providers/{provider}/logo': provider,
   'get /v1/admin/signal-streams': () => ({}),
   'get /v1/admin/signal-streams/{stream_id}': watchedStream,
   'get /v1/admin/signal-streams/{stream_id}/deliveries': watchedStream,

@@ -1,4 +1,11 @@
-import { claimPattern, idPattern, longestLabel, scopePattern } from '../../authentication/credentials/providers.ts';
+import {
+  claimPattern,
+  idPattern,
+  longestLabel,
+  maxLogoKb,
+  maxLogoSide,
+  scopePattern,
+} from '../../authentication/credentials/providers.ts';
 import { checkProviderOf } from '../../authentication/federation/check-provider.ts';
 import {
   allProviders,
@@ -10,6 +17,7 @@ import {
   createProvider,
   editProvider,
   removeProvider,
+  setProviderLogo,
   turnOff,
   turnOn,
 } from '../../authentication/federation/manage-provider.ts';
@@ -31,6 +39,9 @@ const record = {
   client_id: Type.String(),
   groups_claim: nullable(Type.String({ description: 'The claim whose groups are followed; null: none.' })),
   scope: nullable(Type.String({ description: 'What is asked for beside `openid email profile`.' })),
+  logo_url: nullable(
+    Type.String({ description: 'Of the picture on its button that was uploaded for it; null: none of its own.' }),
+  ),
   source: Type.Enum(['settings', 'store'], { description: '`settings`: it is changed where the server is started.' }),
   redirect_uri: Type.String({ description: 'To be registered at the provider.' }),
   created_at: nullable(Time),
@@ -223,6 +234,40 @@ export const providerOperations = {
       secret: { member: 'client_secret', words: 'Client secret' },
       text: ({ id }) => `${id} has been changed.`,
     },
+  }),
+
+  setLogo: operation({
+    ...writing,
+    id: 'setSignInProviderLogo',
+    method: 'PUT',
+    path: `${endpoint}/:provider/logo`,
+    summary: 'Upload the picture on the button of a provider',
+    description: `A PNG, JPEG or WebP file, recognized by its bytes, of which only what is drawn is kept: a square of at most ${maxLogoSide} pixels a side and ${maxLogoKb} KB. It stands on white, in the dark as well, in place of a mark that is shipped. Whether its owner allows it is yours to judge.`,
+    body: strictBody({
+      content: Type.String({
+        description: 'The file in base64.',
+        ...inCode({ contentEncoding: 'base64', maxLength: Math.ceil((maxLogoKb * 1024) / 3) * 4 }),
+      }),
+    }),
+    example: {
+      content: 'iVBORw0KGgoAAAANSUhEUgAAABAAAAAQAQAAAAA3iMLMAAAAC0lEQVR4nGNgwA0AAB4AAeVJ3TEAAAAASUVORK5CYII=',
+    },
+    answer: { description: 'The provider after the change.', schema: Provider },
+    refusals: ['not_found', 'invalid_state', 'invalid_request'],
+    run: async (deps, { caller, provider, body }) =>
+      answerOf(await setProviderLogo(deps, caller, provider, Buffer.from(body.content, 'base64'))),
+  }),
+
+  removeLogo: operation({
+    ...writing,
+    id: 'removeSignInProviderLogo',
+    method: 'DELETE',
+    path: `${endpoint}/:provider/logo`,
+    summary: 'Show the picture on the button of a provider no more',
+    description: 'Its own mark is shown instead, where one is shipped.',
+    answer: { description: 'The provider after the change.', schema: Provider },
+    run: async (deps, { caller, provider }) => answerOf(await setProviderLogo(deps, caller, provider, undefined)),
+    command: { name: 'providers remove-logo', text: ({ id }) => `${id} has no picture of its own.` },
   }),
 
   enable: operation({

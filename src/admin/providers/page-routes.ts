@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { allProviders, findProvider, useOfProvider } from '../../authentication/federation/list-providers.ts';
 import { callbackUrl } from '../../authentication/federation/upstream-authorization.ts';
 import type { Deps } from '../../oauth/deps.ts';
+import { acceptFiles, fileIn } from '../../platform/http/form-with-file.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import type { Html } from '../../platform/pages/html.ts';
 import { doneOrUnchanged } from '../../platform/pages/page-routes.ts';
@@ -48,6 +49,23 @@ export async function providerPageRoutes(app: FastifyInstance, deps: Deps) {
     input: (form) => ({ body: editOf(form) }),
     done: doneOrUnchanged(one, 'saved'),
     ...onPage,
+  });
+  // Files are read for these routes alone.
+  await app.register(async (uploads) => {
+    acceptFiles(uploads);
+    const ofLogo = pagesOf(uploads, deps, 'providers:read');
+    ofLogo.run(operations.setLogo, {
+      page: one,
+      input: (_, { request }) => ({ body: { content: fileIn(request.body).toString('base64') } }),
+      done: doneOrUnchanged(one, 'logo'),
+      explains,
+      redraw,
+    });
+    ofLogo.run(operations.removeLogo, {
+      path: `${one}/logo/remove`,
+      done: doneOrUnchanged(one, 'logo_removed'),
+      ...onPage,
+    });
   });
   pages.run(operations.enable, { done: `${one}?done=enabled`, ...onPage });
   pages.run(operations.disable, { done: `${one}?done=disabled`, ...onPage });

@@ -1,4 +1,4 @@
-import { longestLabel } from '../../authentication/credentials/providers.ts';
+import { longestLabel, maxLogoKb, maxLogoSide } from '../../authentication/credentials/providers.ts';
 import type { ListedProvider, ProviderUse } from '../../authentication/federation/list-providers.ts';
 import { longestClientId, longestIssuer, longestSecret } from '../../authentication/federation/provider-rules.ts';
 import { alert, copyButton, copyScripts, describedField, problemAt } from '../../platform/pages/form.ts';
@@ -89,7 +89,15 @@ export const providerPage = (
     tab,
     scripts: copyScripts,
     content: html`<h1>${untrusted(one.label)} ${states(view, one)}</h1>
-${outcome}${problems.length === 0 && shown.problem}${doneNotice(view, shown, 'providers', ['created', 'saved', 'enabled', 'disabled', 'unchanged'])}
+${outcome}${problems.length === 0 && shown.problem}${doneNotice(view, shown, 'providers', [
+  'created',
+  'saved',
+  'enabled',
+  'disabled',
+  'unchanged',
+  'logo',
+  'logo_removed',
+])}
 ${one.source === 'settings' && html`<p class="soft">${view.t('admin.providers.from_settings.what')}</p>`}${one.is_hidden && html`<p class="advice">${view.t('admin.providers.hidden.what')}</p>`}
 <dl>
 <dt>${view.t('admin.id')}</dt><dd><code>${one.id}</code></dd>
@@ -114,10 +122,37 @@ ${
     : buttonForm(view.t('admin.providers.enable'), { path: `${pathOf(one)}/enable`, id: 'provider-enable' }))
 }
 </div>
-${isChangeable && changes(view, one, problems, form)}
+${isChangeable && logoForm(view, one, problems)}${
+  isChangeable &&
+  changes(
+    view,
+    one,
+    problems.filter(({ path }) => path !== 'content'),
+    form,
+  )
+}
 ${view.may('audit:read') && html`<p><a href="/admin/audit?who=${encodeURIComponent(`provider:${one.id}`)}">${view.t('admin.history')}</a></p>`}`,
   };
 };
+
+/** A picture on what is behind it on the button, in the dark as well. */
+const logoForm = (
+  view: View,
+  one: ListedProvider,
+  problems: Problems,
+): Html => html`<h2 id="logo">${view.t('admin.providers.logo')}</h2>
+<p class="soft">${view.t('admin.providers.logo.what')}</p>
+${
+  one.logo_url !== null &&
+  html`<p><img class="app-logo small" src="${new URL(one.logo_url).pathname}" alt="${view.plain('admin.providers.logo')}" width="32" height="32"></p>
+${buttonForm(view.t('admin.brand.picture.remove'), { path: `${pathOf(one)}/logo/remove`, id: 'logo-remove', style: 'quiet' })}`
+}
+<form method="post" action="${pathOf(one)}/logo" enctype="multipart/form-data">
+<label for="content">${view.t('admin.brand.picture.file')}</label>
+<input id="content" name="content" type="file" required accept="image/png,image/jpeg,image/webp"${describedField(problems, 'content', true)}>
+<p class="hint" id="content-hint">${view.t('admin.providers.logo.hint', { kb: maxLogoKb, side: maxLogoSide })}</p>
+${problemAt(view, problems, 'content')}<button type="submit" class="quiet" id="logo-upload">${view.t('account.upload.submit')}</button>
+</form>`;
 
 const people = (view: View, { linked, alone, is_complete }: ProviderUse): Html =>
   view.t(is_complete ? 'admin.providers.people.counted' : 'admin.providers.people.many', { linked, alone });

@@ -60,4 +60,5 @@ export const asProvider = (
   client_secret: vault.open(secretPurpose(one.provider_id), one.client_secret_sealed),
   ...(one.groups_claim !== null && { groupsClaim: one.groups_claim }),
   ...(one.scope !== null && { scope: one.scope }),
+  ...(one.logo_id !== null && { logoId: one.logo_id }),
 });

@@ -16,6 +16,8 @@ const StoredProvider = row('providers', {
   /** Unix seconds. */
   created_at: integer,
   disabled_at: nullable(integer),
+  /** Of the picture on its button, by its content; null: none of its own. */
+  logo_id: nullable(text),
 });
 export type StoredProvider = RowOf<typeof StoredProvider>;
 const WithSecret = row('providers', { ...StoredProvider.fields, client_secret_sealed: text });
@@ -38,7 +40,10 @@ export const insertProvider = (one: ProviderWithSecret): Sql =>
              cast(${one.groups_claim} as text), cast(${one.scope} as text), cast(${one.created_at} as bigint)
        where (select count(*) from providers) < ${mostProviders}`;
 
-export type ProviderTerms = Omit<ProviderWithSecret, 'provider_id' | 'issuer' | 'created_at' | 'disabled_at'>;
+export type ProviderTerms = Omit<
+  ProviderWithSecret,
+  'provider_id' | 'issuer' | 'created_at' | 'disabled_at' | 'logo_id'
+>;
 
 /** The one that was read: another one may have got its ID since, and has another issuer. */
 const isIt = ({ provider_id, issuer }: Pick<StoredProvider, 'provider_id' | 'issuer'>) =>
@@ -47,6 +52,23 @@ type It = Parameters<typeof isIt>[0];
 
 export const updateProvider = (it: It, to: Partial<ProviderTerms>): Sql =>
   sql`update providers set ${WithSecret.set(to)} where ${isIt(it)}`;
+
+const Logo = row('providers', { logo_id: nullable(text), logo_type: nullable(text), logo: nullable(text) });
+/** `logo` in base64. */
+export type ProviderLogo = RowOf<typeof Logo>;
+
+export const updateLogo = (it: It, to: ProviderLogo): Sql =>
+  sql`update providers set ${Logo.set(to)} where ${isIt(it)}`;
+
+const LogoType = row('providers', { media_type: text });
+const LogoContent = row('providers', { content: text });
+
+/** Of one that has it, also while it is disabled: the console shows it. */
+export const findLogoType = (db: Db, logo_id: string) =>
+  db.shared.get(LogoType, sql`select logo_type as media_type from providers where logo_id = ${logo_id} limit 1`);
+
+export const findLogoContent = (db: Db, logo_id: string) =>
+  db.shared.get(LogoContent, sql`select logo as content from providers where logo_id = ${logo_id} limit 1`);
 
 export const disableProvider = (it: It, now: number): Sql =>
   sql`update providers set disabled_at = ${now} where ${isIt(it)} and disabled_at is null`;
@@ -68,6 +90,6 @@ export function signsIn({ providers }: ProviderSettings, issuer: Sql): Sql {
 }
 
 export const exportedProviders = exportedTable('providers', {
-  row: StoredProvider,
+  row: row('providers', { ...StoredProvider.fields, ...Logo.fields }),
   sealed: { client_secret: 'client_secret_sealed' },
 });

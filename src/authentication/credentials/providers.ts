@@ -1,7 +1,8 @@
+import { hash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isLoopback } from '../../platform/ip-address.ts';
-import { readPicture } from '../../platform/picture-files.ts';
+import { type PictureFile, readPicture } from '../../platform/picture-files.ts';
 import { displayNameProblem } from '../../platform/text.ts';
 
 /** An OpenID Connect issuer that is built in. */
@@ -39,6 +40,8 @@ export type Provider = KnownProvider & {
   readonly scope?: string;
   /** The operator's own file for its button. */
   readonly logo?: string;
+  /** Of the picture for its button that the store has. */
+  readonly logoId?: string;
 };
 
 /** Whose own mark may stand on a button, and is part of the program: `assets/mark-<name>.svg` (decision 73). */
@@ -150,17 +153,30 @@ function readProvider(environment: Environment, { id, prefix, known }: Candidate
   });
 }
 
-/** KB of the file for a button. */
-const maxLogoKb = 8;
+/** KB of the picture on a button, and pixels of a side. */
+export const maxLogoKb = 8;
+export const maxLogoSide = 512;
+
+/** Where pictures of the store are, followed by their ids. */
+export const providerLogosPath = '/provider-logos';
+
+/** What is behind an ID never changes. */
+export const providerLogoIdOf = (content: Buffer): string => hash('sha256', content, 'hex').slice(0, 32);
+
+/** By the bytes, of which only what is drawn is kept. @returns what is wrong, if something is. */
+export function readProviderLogo(file: Buffer): PictureFile | 'size' | 'type' | 'shape' {
+  if (file.length > maxLogoKb * 1024) return 'size';
+  const found = readPicture(file);
+  if (found === undefined) return 'type';
+  return found.width === found.height && found.width <= maxLogoSide ? found : 'shape';
+}
 
 /** @returns its path, once its bytes were looked at. */
 function readLogo(path: string, prefix: string, refuse: Refuse): string {
   if (!existsSync(path)) return refuse(`${prefix}_LOGO names a file that does not exist.`);
-  const file = readFileSync(path);
-  const found = file.length > maxLogoKb * 1024 ? undefined : readPicture(file);
-  if (!found || found.width !== found.height || found.width > 512)
+  if (typeof readProviderLogo(readFileSync(path)) === 'string')
     return refuse(
-      `${prefix}_LOGO must name a PNG, JPEG or WebP file of at most ${maxLogoKb} KB, a square of at most 512 pixels.`,
+      `${prefix}_LOGO must name a PNG, JPEG or WebP file of at most ${maxLogoKb} KB, a square of at most ${maxLogoSide} pixels.`,
     );
   return resolve(path);
 }

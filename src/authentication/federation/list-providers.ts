@@ -3,7 +3,7 @@ import { notFound } from '../../platform/errors.ts';
 import { identitiesAfter } from '../credentials/identities.store.ts';
 import { asProvider, isInSettings } from '../credentials/provider-register.ts';
 import { findStoredProvider, listProviders, type ProviderWithSecret } from '../credentials/providers.store.ts';
-import type { Provider, ProviderSettings } from '../credentials/providers.ts';
+import { type Provider, type ProviderSettings, providerLogosPath } from '../credentials/providers.ts';
 import type { Deps } from '../deps.ts';
 import { callbackUrl } from './upstream-authorization.ts';
 
@@ -15,6 +15,8 @@ export type ListedProvider = {
   readonly client_id: string;
   readonly groups_claim: string | null;
   readonly scope: string | null;
+  /** Of the picture on its button that the store has. */
+  readonly logo_url: string | null;
   readonly source: 'settings' | 'store';
   /** To be registered at the provider. */
   readonly redirect_uri: string;
@@ -38,14 +40,26 @@ const listedSetting = (
   { id, label, issuer, client_id, groupsClaim, scope }: Provider,
 ): ListedProvider => ({
   ...{ id, label, issuer, client_id, groups_claim: groupsClaim ?? null, scope: scope ?? null },
+  logo_url: null,
   ...{ source: 'settings', redirect_uri: callbackUrl(deps, { id }), created_at: null, disabled_at: null },
   is_hidden: false,
 });
 
 export function listedOf(deps: Pick<Deps, 'config'>, row: ProviderWithSecret): ListedProvider {
-  const { provider_id: id, label, issuer, upstream_client_id, groups_claim, scope, created_at, disabled_at } = row;
+  const {
+    provider_id: id,
+    label,
+    issuer,
+    upstream_client_id,
+    groups_claim,
+    scope,
+    created_at,
+    disabled_at,
+    logo_id,
+  } = row;
   return {
     ...{ id, label, issuer, client_id: upstream_client_id, groups_claim, scope, created_at, disabled_at },
+    logo_url: logo_id && `${deps.config.baseUrl}${providerLogosPath}/${logo_id}`,
     ...{
       source: 'store',
       redirect_uri: callbackUrl(deps, { id }),

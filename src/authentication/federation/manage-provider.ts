@@ -14,14 +14,18 @@ import {
   deleteProvider,
   disableProvider,
   enableProvider,
+  findLogoContent,
   findStoredProvider,
   insertProvider,
   listProviders,
   mostProviders,
+  type ProviderLogo,
   type ProviderTerms,
   type ProviderWithSecret,
+  updateLogo,
   updateProvider,
 } from '../credentials/providers.store.ts';
+import { maxLogoKb, maxLogoSide, providerLogoIdOf, readProviderLogo } from '../credentials/providers.ts';
 import type { Deps } from '../deps.ts';
 import { failureWords } from './failure-words.ts';
 import { type ListedProvider, listedOf, type ProviderUse, useOfProvider } from './list-providers.ts';
@@ -51,7 +55,7 @@ export async function createProvider(deps: ProviderDeps, caller: Caller, wanted:
     ...{ provider_id, issuer, label, upstream_client_id: client_id },
     client_secret_sealed: deps.vault.seal(secretPurpose(provider_id), client_secret),
     ...{ groups_claim: groups_claim || null, scope: scope?.trim() || null },
-    ...{ created_at: at, disabled_at: null },
+    ...{ created_at: at, disabled_at: null, logo_id: null },
   };
   const taken = takenProblems(await listProviders(deps.db), row);
   if (taken.length > 0) throw invalidFields(taken);
@@ -170,6 +174,57 @@ export async function editProvider(
   deps.providers.forget();
   if (!done.ok) throw notFound();
   return { after: listedOf(deps, { ...before, ...to }), isChanged: true };
+}
+
+/**
+ * The operator's own picture on its button.
+ * @param file as it was sent, of which only what is drawn is kept; undefined: none any more.
+ * @throws {RequestError} as {@link editProvider}.
+ */
+export async function setProviderLogo(
+  deps: ProviderDeps,
+  caller: Caller,
+  id: string,
+  file: Buffer | undefined,
+): Promise<Edited<ListedProvider>> {
+  const before = await requireStored(deps, id);
+  const logo = file === undefined ? { logo_id: null, logo_type: null, logo: null } : logoIn(file);
+  await refuseNewAdministrator(deps, caller);
+  const { logo_id } = logo;
+  if (logo_id === before.logo_id) return { after: listedOf(deps, before), isChanged: false };
+  const event = auditEvent(
+    {
+      ...{ action: 'provider.edited', ...caller, target: targetOf(id) },
+      before: { logo_id: before.logo_id },
+      after: { logo_id },
+    },
+    now(deps),
+  );
+  const done = await deps.db.shared.change({
+    run: { provider: mustChange(updateLogo(before, logo)), event: event.statement },
+  });
+  deps.providers.forget();
+  if (!done.ok) throw notFound();
+  return { after: listedOf(deps, { ...before, logo_id }), isChanged: true };
+}
+
+/** The picture that the store has for its button; null: none. */
+export async function logoOfProvider({ db }: Pick<Deps, 'db'>, id: string) {
+  const logo_id = (await findStoredProvider(db, id))?.logo_id ?? null;
+  const found = logo_id === null ? undefined : await findLogoContent(db, logo_id);
+  return logo_id !== null && found ? { logo_id, content: Buffer.from(found.content, 'base64') } : null;
+}
+
+/** @throws {RequestError} `invalid_request`. */
+export function logoIn(file: Buffer): { [Member in keyof ProviderLogo]: string } {
+  const found = file.length === 0 ? 'missing' : readProviderLogo(file);
+  if (typeof found === 'string') {
+    const key =
+      found === 'shape' ? ('problem.provider.logo.shape' as const) : (`problem.brand.picture.${found}` as const);
+    throw invalidFields([fieldProblem('content', { key, values: { kb: maxLogoKb, side: maxLogoSide } })]);
+  }
+  const { media_type, content } = found;
+  return { logo_id: providerLogoIdOf(content), logo_type: media_type, logo: content.toString('base64') };
 }
 
 const secretOf = ({ vault }: Pick<Deps, 'vault'>, { provider_id, client_secret_sealed }: ProviderWithSecret) =>

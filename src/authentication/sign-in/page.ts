@@ -8,7 +8,7 @@ import {
 import { type Html, html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { markOf } from '../credentials/providers.ts';
+import { markOf, providerLogosPath } from '../credentials/providers.ts';
 import type { ConfirmationMethods } from '../credentials/sign-in-methods.ts';
 import { passkeyForm, passkeyScripts } from '../passkeys/page.ts';
 import { cancelForm, signOutForm } from '../sessions/page.ts';
@@ -167,6 +167,7 @@ const otherSignInMethods = (view: View, form: SignInForm, confirm?: '1'): Html |
 
 /** The operator's own file, or the provider's mark, where its rules allow one. */
 function providerMark({ branding: { marks } }: View, one: SignInForm['providers'][number]): Html | false {
-  const mark = marks[`provider:${one.id}`] ?? marks[markOf(one) ?? ''];
-  return mark !== undefined && html`<img class="mark" src="${mark.path}" alt="" width="22" height="22"> `;
+  const own = one.logoId === undefined ? marks[`provider:${one.id}`]?.path : `${providerLogosPath}/${one.logoId}`;
+  const path = own ?? marks[markOf(one) ?? '']?.path;
+  return path !== undefined && html`<img class="mark" src="${path}" alt="" width="22" height="22"> `;
 }

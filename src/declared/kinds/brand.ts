@@ -14,6 +14,7 @@ import { inCode } from '../../platform/http/operation.ts';
 import { type BrandSettings, type PictureName, pictureNames, plainBrand } from '../../platform/pages/brand.ts';
 import { type Static, Type } from '../../platform/schema.ts';
 import { type Kind, type State, without } from '../kind.ts';
+import { DeclaredPicture } from './declared-picture.ts';
 
 const largest = Math.max(...Object.values(picturesKb)) * 1024;
 
@@ -38,17 +39,7 @@ export const BrandEntry = Type.Object(
   { additionalProperties: false },
 );
 
-/** Compared, and shown in a plan, by what it is, and not as its bytes. */
-class DeclaredPicture {
-  readonly file: BrandPictureFile;
-  constructor(file: BrandPictureFile) {
-    this.file = file;
-  }
-  toJSON(): string {
-    return this.file.picture_id;
-  }
-}
-type Pictures = Readonly<Partial<Record<PictureName, DeclaredPicture>>>;
+type Pictures = Readonly<Partial<Record<PictureName, DeclaredPicture<BrandPictureFile>>>>;
 
 const sorted = <Value>(values: Readonly<Record<string, Value>>): Record<string, Value> =>
   Object.fromEntries(Object.entries(values).sort(([one], [other]) => (one < other ? -1 : 1)));
@@ -67,7 +58,7 @@ function settingsOf({ header, pictures: _, ...rest }: State): Omit<BrandSettings
 }
 
 const declared = (files: Readonly<Partial<Record<PictureName, BrandPictureFile>>>): Pictures =>
-  Object.fromEntries(Object.entries(files).map(([name, file]) => [name, new DeclaredPicture(file)]));
+  Object.fromEntries(Object.entries(files).map(([name, file]) => [name, new DeclaredPicture(file.picture_id, file)]));
 
 function readPictures(all: Readonly<Record<string, string>>, problems: FieldProblem[]): Pictures {
   const files: Partial<Record<PictureName, BrandPictureFile>> = {};

@@ -3,6 +3,7 @@ import {
   idPattern,
   knownIssuer,
   longestLabel,
+  maxLogoKb,
   scopePattern,
 } from '../../authentication/credentials/providers.ts';
 import { allProviders, useOfProvider } from '../../authentication/federation/list-providers.ts';
@@ -10,7 +11,10 @@ import {
   createProvider,
   editProvider,
   hasClientSecret,
+  logoIn,
+  logoOfProvider,
   removeProvider,
+  setProviderLogo,
   turnOff,
   turnOn,
 } from '../../authentication/federation/manage-provider.ts';
@@ -20,11 +24,13 @@ import {
   readNewProvider,
   secretProblem,
 } from '../../authentication/federation/provider-rules.ts';
-import { invalidFields } from '../../platform/errors.ts';
+import type { Deps } from '../../oauth/deps.ts';
+import { invalidFields, RequestError } from '../../platform/errors.ts';
 import { inCode, nullable } from '../../platform/http/operation.ts';
 import { type Static, Type } from '../../platform/schema.ts';
 import { type Kind, type State, secretField } from '../kind.ts';
 import { SecretReference } from '../secret-reference.ts';
+import { DeclaredPicture } from './declared-picture.ts';
 
 export const ProviderEntry = Type.Object(
   {
@@ -63,6 +69,14 @@ export const ProviderEntry = Type.Object(
         }),
       ),
     ),
+    logo: Type.Optional(
+      nullable(
+        Type.String({
+          description: `The picture on its button, a square file of at most ${maxLogoKb} KB in base64; null: none. Left out: it stays as it is.`,
+          ...inCode({ contentEncoding: 'base64', maxLength: Math.ceil((maxLogoKb * 1024) / 3) * 4 }),
+        }),
+      ),
+    ),
     enabled: Type.Optional(Type.Boolean({ description: 'Left out: it stays as it is. A new one is enabled.' })),
     secret: Type.Optional({
       ...SecretReference,
@@ -71,6 +85,24 @@ export const ProviderEntry = Type.Object(
   },
   { additionalProperties: false },
 );
+
+type Logo = DeclaredPicture<Buffer> | null;
+
+/** @throws {RequestError} `invalid_request`. */
+function readLogo(text: string): Logo {
+  try {
+    const { logo_id, logo } = logoIn(Buffer.from(text, 'base64'));
+    return new DeclaredPicture(logo_id, Buffer.from(logo, 'base64'));
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error;
+    throw invalidFields(error.problems.map((problem) => ({ ...problem, path: 'logo' })));
+  }
+}
+
+async function logoStateOf(deps: Deps, id: string): Promise<Logo> {
+  const found = await logoOfProvider(deps, id);
+  return found && new DeclaredPicture(found.logo_id, found.content);
+}
 
 type Terms = { id: string; issuer: string; label: string; client_id: string; groups_claim: string; scope: string };
 const termsOf = (state: State) => state as unknown as Terms;
@@ -86,21 +118,28 @@ export const providers: Kind = {
   keyFor: ({ id }) => String(id),
   members: Object.keys(ProviderEntry.properties),
   list: async (deps) =>
-    (await allProviders(deps))
-      .filter(({ source }) => source === 'store')
-      .map(({ id, issuer, label, client_id, groups_claim, scope, disabled_at }) => ({
-        id,
-        state: { id, issuer, label, client_id, groups_claim, scope, enabled: disabled_at === null },
-        hasSecret: (secret) => hasClientSecret(deps, id, secret),
-      })),
+    Promise.all(
+      (await allProviders(deps))
+        .filter(({ source }) => source === 'store')
+        .map(async ({ id, issuer, label, client_id, groups_claim, scope, disabled_at }) => ({
+          id,
+          state: {
+            ...{ id, issuer, label, client_id, groups_claim, scope },
+            logo: await logoStateOf(deps, id),
+            enabled: disabled_at === null,
+          },
+          hasSecret: (secret: string) => hasClientSecret(deps, id, secret),
+        })),
+    ),
   read(deps, entry, _, key) {
-    const { id = key, enabled, secret: _secret, ...given } = entry as Static<typeof ProviderEntry>;
+    const { id = key, enabled, logo, secret: _secret, ...given } = entry as Static<typeof ProviderEntry>;
     const { problems, issuer, label } = readNewProvider(deps, { id, ...given });
     if (problems.length > 0) throw invalidFields(problems);
     const { client_id, groups_claim, scope } = given;
     return {
       ...{ id, issuer, label, client_id },
       ...{ groups_claim: groups_claim || null, scope: scope?.trim() || null },
+      ...(logo !== undefined && { logo: logo === null ? null : readLogo(logo) }),
       ...(enabled !== undefined && { enabled }),
     };
   },
@@ -109,6 +148,7 @@ export const providers: Kind = {
   async create({ deps, caller, secret = '' }, state, made) {
     const { id, redirect_uri } = await createProvider(deps, caller, { ...termsOf(state), client_secret: secret });
     await made(id);
+    if (state.logo) await setProviderLogo(deps, caller, id, (state.logo as DeclaredPicture<Buffer>).file);
     if (state.enabled === false) await turnOff(deps, caller, id);
     return { redirect_uri };
   },
@@ -119,6 +159,7 @@ export const providers: Kind = {
       const client_secret = fields.includes(secretField) ? secret : undefined;
       await editProvider(deps, caller, id, { label, client_id, groups_claim, scope, client_secret });
     }
+    if (fields.includes('logo')) await setProviderLogo(deps, caller, id, (state.logo as Logo)?.file);
     if (fields.includes('enabled') && state.enabled === true) await turnOn(deps, caller, id);
     return undefined;
   },
@@ -130,13 +171,14 @@ export const providers: Kind = {
     if (alone === 0) return undefined;
     return `${alone}${is_complete ? '' : ' or more'} ${alone === 1 ? 'person signs' : 'people sign'} in with it alone`;
   },
-  write({ enabled, id, issuer, label, ...state }, key) {
+  write({ enabled, id, issuer, label, logo, ...state }, key) {
     const known = knownIssuer(String(id));
     return {
       ...(id !== key && { id }),
       ...(known?.label !== label && { label }),
       ...(known?.issuer !== issuer && { issuer }),
       ...Object.fromEntries(Object.entries(state).filter(([, value]) => value !== null)),
+      ...(logo instanceof DeclaredPicture && { logo: logo.file.toString('base64') }),
       ...(enabled === false && { enabled }),
     };
   },

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { apiProblems, identifierProblem, scopePattern, scopeProblems, type WantedScope } from '../../apis/api-rules.ts';
 import type { Attribute } from '../../attributes/attribute.ts';
 import { attributeProblems, rulesOf } from '../../attributes/attribute-rules.ts';
+import { providerLogoIdOf, readProviderLogo } from '../../authentication/credentials/providers.ts';
 import { readNewProvider } from '../../authentication/federation/provider-rules.ts';
 import { brandProblems } from '../../brand/brand-rules.ts';
 import { pictureIdOf } from '../../brand/change-brand.ts';
@@ -123,7 +124,15 @@ export function providerProblems({ config }: TransferDeps, record: ExportedRecor
   if (read.problems.length > 0) return read.problems;
   // Identities are kept under it, and a provider of another spelling would be another one.
   if (read.issuer !== issuer) return [{ path: 'issuer', message: `Must be spelled ${read.issuer}` }];
-  return read.label === label ? [] : [{ path: 'label', message: 'Must be spelled as it is shown.' }];
+  if (read.label !== label) return [{ path: 'label', message: 'Must be spelled as it is shown.' }];
+  return isLogoOfProvider(record) ? [] : [{ path: 'logo', message: 'Is no picture of this type and ID.' }];
+}
+
+/** It is sent to browsers as what it says that it is. None has no member of it. */
+function isLogoOfProvider({ logo_id = null, logo_type = null, logo = null }: ExportedRecord): boolean {
+  if (logo === null) return logo_id === null && logo_type === null;
+  const read = readProviderLogo(Buffer.from(String(logo), 'base64'));
+  return typeof read === 'object' && read.media_type === logo_type && providerLogoIdOf(read.content) === logo_id;
 }
 
 /** It is sent to browsers as what it says that it is. */
