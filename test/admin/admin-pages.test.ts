@@ -629,7 +629,7 @@ test('a webhook takes whole groups of events, and its name, URL and events are e
     const { webhooks = [] } = (await admin.browser.get('/v1/admin/webhooks')).json ?? {};
     return (webhooks as { name: string | null; url: string; event_types: string[]; webhook_id: string }[])[0]!;
   };
-  const sessions = eventTypes.filter((name) => name.startsWith('session.'));
+  const sessions = eventTypes.filter((name) => /^(session|security_alert)\./.test(name));
   const made = await admin.browser.post('/admin/webhooks', {
     name: '',
     url,
