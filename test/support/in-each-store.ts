@@ -1,4 +1,5 @@
 import { type TestContext, test } from 'node:test';
+import { cellCount } from './postgres-server.ts';
 import { type Options, type Signet, startSignet } from './signet.ts';
 
 const stores: Readonly<Record<string, Options>> = {
@@ -14,6 +15,7 @@ export function inEachStore(
   run: (t: TestContext, signet: Signet) => Promise<void>,
 ): void {
   for (const [store, of] of Object.entries(stores)) {
+    if (cellCount > 0 && store !== 'cells') continue;
     test(`${name} (${store})`, async (t) => run(t, await startSignet(t, { ...of, ...options })));
   }
 }

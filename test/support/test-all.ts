@@ -1,6 +1,6 @@
 /**
  * `npm test`: the test files, and some in a store of eight cells, too, without those that take long; these with `--long`. With `--cells` all
- * of them, on PostgreSQL alone, in a store of eight cells. Or those that are named.
+ * of them that can differ there, on PostgreSQL alone, in a store of eight cells. Or those that are named.
  *
  * Loading Signet and its libraries takes a process as long as the tests of a small file take. Node gives each file a
  * process of its own; here several files share one, one after the other, which halves the time of a run.
@@ -16,6 +16,7 @@ import { parseArgs } from 'node:util';
 import { globalSetup, globalTeardown } from './global-setup.ts';
 import { inCells } from './in-cells.ts';
 import { longTests } from './long-tests.ts';
+import { filesInCells } from './not-in-cells.ts';
 import { scratchFolder } from './scratch.ts';
 import { watchForSilence } from './watch-for-silence.ts';
 
@@ -112,7 +113,12 @@ function filesOf(kind: Kind): string[] {
   const long = Object.values(longTests).flat();
   const missing = long.filter((file) => !files.includes(file));
   if (missing.length > 0) throw new Error(`test/support/long-tests.ts names what is not there: ${missing.join(', ')}`);
-  return kind === 'cells' ? files : files.filter((file) => long.includes(file) === (kind === 'long'));
+  if (kind !== 'cells') return files.filter((file) => long.includes(file) === (kind === 'long'));
+  const { run, leftOut } = filesInCells(files);
+  for (const [why, some] of Object.entries(leftOut)) {
+    console.log(`${some.length} files are left to npm test and npm run test:long, since ${why}.`);
+  }
+  return run;
 }
 
 async function testAll(kind: Kind, named: string[]): Promise<boolean> {
