@@ -15,6 +15,7 @@ import { signInRoutes } from '../authentication/sign-in/routes.ts';
 import { twoFactorRoutes } from '../authentication/two-factor/routes.ts';
 import { secondStepRoutes } from '../authentication/two-factor/second-step-routes.ts';
 import { setUpRoutes } from '../authentication/two-factor/set-up-routes.ts';
+import { upstreamEventRoutes } from '../authentication/upstream-events/routes.ts';
 import { logoRoutes } from '../clients/logo-routes.ts';
 import { developerRoutes } from '../developer/routes.ts';
 import { entitlementRoutes } from '../entitlements/routes.ts';
@@ -119,6 +120,7 @@ export async function buildApp(deps: Deps, scrape: Scrape = openMetrics(deps)): 
   await emailAddressRoutes(app, deps);
   await userRoutes(app, deps);
   await federationRoutes(app, deps);
+  await upstreamEventRoutes(app, deps);
   await accountRoutes(app, deps);
   await pictureRoutes(app, deps);
   await logoRoutes(app, deps);

@@ -92,19 +92,33 @@ async function webhook({ signet, t, admin }: Given) {
 let providers = 0;
 
 /** What a provider of its own needs: no two have the same ID or issuer. */
-async function newProvider({ signet, t, admin }: Given) {
-  await plain(signet.deps.db).run('update sessions set acr = $2 where user_id = $1', [admin.user_id, twoFactors]);
-  providers += 1;
-  const { issuer } = await startUpstream(t, () => Math.floor(signet.clock() / 1000));
-  return { id: `one${providers}`, issuer };
+async function newProvider(given: Given) {
+  const { id, upstream } = await newUpstream(given);
+  return { id, issuer: upstream.issuer };
 }
 
-async function provider(given: Given): Promise<Call> {
-  const { id, issuer } = await newProvider(given);
+async function newUpstream({ signet, t, admin }: Given) {
+  await plain(signet.deps.db).run('update sessions set acr = $2 where user_id = $1', [admin.user_id, twoFactors]);
+  providers += 1;
+  const upstream = await startUpstream(t, () => Math.floor(signet.clock() / 1000));
+  return { id: `one${providers}`, upstream };
+}
+
+async function provider(given: Given, made?: Awaited<ReturnType<typeof newProvider>>): Promise<Call> {
+  const { id, issuer } = made ?? (await newProvider(given));
   const terms = { id, issuer, label: 'One', client_id: 'c', client_secret: 's' };
   const { status, text } = await given.admin.browser.postJson('/v1/admin/providers', terms);
   assert.equal(status, 200, text);
   return { path: { provider: id } };
+}
+
+async function logoutToken(given: Given): Promise<Call> {
+  const { id, upstream } = await newUpstream(given);
+  const { issuer } = upstream;
+  const iat = given.signet.clock() / 1000;
+  const events = { 'http://schemas.openid.net/event/backchannel-logout': {} };
+  const claims = { iss: issuer, aud: 'c', iat, exp: iat + 120, jti: 'one', events, sub: 'sub-1' };
+  return { ...(await provider(given, { id, issuer })), form: { logout_token: await upstream.sign(claims) } };
 }
 
 async function stream({ signet }: Given): Promise<Call> {
@@ -565,6 +579,7 @@ const accountCalls: Record<string, Prepare> = {
   'put /v1/me/picture': asUser,
   'delete /v1/me': ({ user }) => ({ browser: user.browser, body: { email: user.email } }),
   'get /v1/me/2fa': asUser,
+  'post /auth/{provider}/backchannel-logout': logoutToken,
   'post /v1/me/2fa/totp/enroll': asUser,
   'post /v1/me/2fa/totp/confirm': async ({ signet, user }) => ({
     browser: user.browser,

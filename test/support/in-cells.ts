@@ -8,6 +8,10 @@ export const inCells: Readonly<Record<string, readonly string[]>> = {
     'an address changes when its new mailbox is shown to be theirs',
     'a deleted account is gone at once, and its address can be used again',
   ],
+  'test/authentication/upstream-logout.test.ts': [
+    'a sign-out of the account at a provider',
+    'a session is found by sid alone',
+  ],
   'test/clients/own-clients.test.ts': ['clients'],
   'test/entitlements/entitlements.test.ts': ['a written entitlement'],
   'test/oauth/consent.test.ts': ['CO-01: a consent that was taken back asks again'],

@@ -32,6 +32,8 @@ export type Upstream = {
   requests: string[];
   /** What the next answers say instead of the truth. */
   lies: Lies;
+  /** A JWT of the issuer about something else than a sign-in. @param by another key than the published one. */
+  sign(claims: object, header?: Partial<JWTHeaderParameters>, by?: Lies['signedWith'] | 'public_key'): Promise<string>;
 };
 
 export type Lies = {
@@ -61,6 +63,20 @@ export async function startUpstream(t: TestContext, now: () => number): Promise<
     asked: new URLSearchParams(),
     requests: [],
     lies: {},
+    async sign(claims, header, by) {
+      const payload = Buffer.from(typeof claims === 'string' ? claims : JSON.stringify(claims));
+      if (by === 'none')
+        return `${Buffer.from('{"alg":"none"}').toString('base64url')}.${payload.toString('base64url')}.`;
+      const macs = {
+        client_secret: Buffer.from(client_secret),
+        public_key: Buffer.from(key.publicKey.export({ format: 'pem', type: 'spki' })),
+      };
+      const secret = by === 'client_secret' || by === 'public_key' ? macs[by] : undefined;
+      const { privateKey } = by === 'another_key' ? otherKey : key;
+      return new CompactSign(payload)
+        .setProtectedHeader({ alg: secret ? 'HS256' : 'ES256', kid: 'k1', ...header })
+        .sign(secret ?? privateKey);
+    },
   };
 
   const idToken = async ({ nonce, account }: Code, access_token: string) => {
@@ -178,18 +194,29 @@ async function listen(
  */
 export async function startOidcProvider(
   t: TestContext,
-  { redirect_uri, account }: { redirect_uri: string; account: Claims & { sub: string } },
+  {
+    redirect_uri,
+    account,
+    backchannel_logout_uri,
+  }: { redirect_uri: string; account: Claims & { sub: string }; backchannel_logout_uri?: string },
 ): Promise<string> {
   const { Provider } = await import('oidc-provider');
   const port = await freePort();
   const issuer = `http://localhost:${port}`;
   const key = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' });
   const provider = new Provider(issuer, {
-    clients: [{ client_id, client_secret, redirect_uris: [redirect_uri] }],
+    clients: [
+      {
+        ...{ client_id, client_secret, redirect_uris: [redirect_uri] },
+        ...(backchannel_logout_uri && { backchannel_logout_uri, backchannel_logout_session_required: true }),
+      },
+    ],
+    // Its own way to send refuses addresses of this machine.
+    fetch: (url, init) => fetch(url, { ...init, dispatcher: undefined } as RequestInit),
     jwks: { keys: [{ ...key, alg: 'RS256', use: 'sig' }] },
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'picture', 'locale'] },
     findAccount: (_, sub) => ({ accountId: sub, claims: () => ({ ...account, sub }) }),
-    features: { devInteractions: { enabled: false } },
+    features: { devInteractions: { enabled: false }, backchannelLogout: { enabled: true } },
     cookies: { keys: ['only for this test'] },
   });
   const callback = provider.callback();

@@ -1,11 +1,4 @@
-import {
-  claimPattern,
-  idPattern,
-  longestLabel,
-  maxLogoKb,
-  maxLogoSide,
-  scopePattern,
-} from '../../authentication/credentials/providers.ts';
+import { idPattern, maxLogoKb, maxLogoSide } from '../../authentication/credentials/providers.ts';
 import { checkProviderOf } from '../../authentication/federation/check-provider.ts';
 import {
   allProviders,
@@ -21,72 +14,17 @@ import {
   turnOff,
   turnOn,
 } from '../../authentication/federation/manage-provider.ts';
-import { longestClientId, longestIssuer, longestSecret } from '../../authentication/federation/provider-rules.ts';
+import { longestIssuer } from '../../authentication/federation/provider-rules.ts';
+import { receiptsOfProvider } from '../../authentication/upstream-events/receipts.ts';
 import { answerOf } from '../../platform/edited.ts';
-import { inCode, nullable, operation, Time } from '../../platform/http/operation.ts';
+import { inCode, operation } from '../../platform/http/operation.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { list, table, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
-import { textPatterns } from '../../platform/text.ts';
 import { administration, strictBody } from '../operation-parts.ts';
+import { Provider, ProviderCheckRecord, Receipt, record, terms, Use } from './records.ts';
 
 const endpoint = '/v1/admin/providers';
-
-const record = {
-  id: Type.String({ description: 'In `/auth/{id}/login`. It never changes.' }),
-  label: Type.String(),
-  issuer: Type.String({ description: 'It never changes: identities are kept under it.' }),
-  client_id: Type.String(),
-  groups_claim: nullable(Type.String({ description: 'The claim whose groups are followed; null: none.' })),
-  scope: nullable(Type.String({ description: 'What is asked for beside `openid email profile`.' })),
-  logo_url: nullable(
-    Type.String({ description: 'Of the picture on its button that was uploaded for it; null: none of its own.' }),
-  ),
-  source: Type.Enum(['settings', 'store'], { description: '`settings`: it is changed where the server is started.' }),
-  redirect_uri: Type.String({ description: 'To be registered at the provider.' }),
-  created_at: nullable(Time),
-  disabled_at: nullable(Time),
-  is_hidden: Type.Boolean({ description: 'The settings have its ID or its issuer, and it is not used.' }),
-};
-const Provider = Type.Object(record);
-
-const use = {
-  linked: Type.Integer({ minimum: 0, description: 'Accounts that are linked with it.' }),
-  alone: Type.Integer({ minimum: 0, description: 'Those of them that cannot sign in in another way.' }),
-  is_complete: Type.Boolean({ description: 'Whether all were counted: only the first 10000 are.' }),
-};
-const Use = Type.Object(use);
-
-const terms = {
-  label: Type.String({
-    description: 'Name on the button, such as `Acme`.',
-    ...inCode({ minLength: 1, maxLength: longestLabel, pattern: textPatterns.name }),
-  }),
-  client_id: Type.String({
-    description: 'client_id of this service at the provider.',
-    ...inCode({ minLength: 1, maxLength: longestClientId, pattern: '^[ -~]+$' }),
-  }),
-  client_secret: Type.String({
-    description: 'Its client secret. It is kept encrypted, and never returned.',
-    ...inCode({ minLength: 1, maxLength: longestSecret, pattern: '^[ -~]+$' }),
-  }),
-  groups_claim: Type.Optional(
-    nullable(
-      Type.String({
-        description: 'The claim that names groups of the user, of which those that are here are followed.',
-        ...inCode({ pattern: `${claimPattern}|^$` }),
-      }),
-    ),
-  ),
-  scope: Type.Optional(
-    nullable(
-      Type.String({
-        description: 'Scopes to ask for beside `openid email profile`, with spaces between them.',
-        ...inCode({ pattern: `${scopePattern}|^$` }),
-      }),
-    ),
-  ),
-};
 
 const reading = { ...administration('providers:read'), parameters: { provider: 'ID of the provider.' } } as const;
 const writing = {
@@ -94,16 +32,6 @@ const writing = {
   parameters: { provider: 'ID of a provider of the store.' },
   refusals: ['not_found', 'invalid_state'],
 } as const;
-
-const ProviderCheckRecord = Type.Object({
-  provider: Type.String(),
-  label: Type.String(),
-  issuer: Type.String(),
-  redirect_uri: Type.String({ description: 'To be registered at the provider.' }),
-  checked_at: Time,
-  found: nullable(Type.Object({ authorization_endpoint: Type.String(), keys: Type.Integer({ minimum: 1 }) })),
-  problem: nullable(Type.String({ description: 'A code, such as `enotfound` or `discovery_issuer`.' })),
-});
 
 const stateOf = ({ disabled_at, is_hidden }: ListedProvider) =>
   is_hidden ? 'hidden by settings' : disabled_at === null ? 'on' : 'off';
@@ -139,11 +67,21 @@ export const providerOperations = {
     method: 'GET',
     path: `${endpoint}/:provider`,
     summary: 'Get a provider, and how many people sign in with it',
-    answer: { description: 'Without its secret.', schema: Type.Object({ ...record, people: Use }) },
+    answer: {
+      description: 'Without its secret.',
+      schema: Type.Object({
+        ...record,
+        people: Use,
+        received: Type.Array(Receipt, {
+          description: 'What came in of it in the last 90 days, by kind and outcome, the newest first.',
+        }),
+      }),
+    },
     refusals: ['not_found'],
     async run(deps, { provider }) {
       const found = await findProvider(deps, provider);
-      return { ...found, people: await useOfProvider(deps, found) };
+      const [people, received] = await Promise.all([useOfProvider(deps, found), receiptsOfProvider(deps, found)]);
+      return { ...found, people, received };
     },
     command: {
       name: 'providers show',
@@ -156,10 +94,15 @@ export const providerOperations = {
           ['Issuer', one.issuer],
           ['Client ID', one.client_id],
           ['Redirect URI', one.redirect_uri],
+          ['Back-channel logout URI', one.backchannel_logout_uri],
           ['Groups claim', one.groups_claim ?? ''],
           ['Scope', one.scope ?? ''],
           ['Created', time(one.created_at)],
           ['People', usedBy(one.people)],
+          ...one.received.map(({ kind, outcome, last_at, times }) => [
+            kind === 'logout' ? 'Logout token' : 'Security event',
+            `${outcome} ${times === 1 ? 'once' : `${times} times`}, ${time(last_at)}`,
+          ]),
         ]),
     },
   }),

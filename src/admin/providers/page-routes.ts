@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { allProviders, findProvider, useOfProvider } from '../../authentication/federation/list-providers.ts';
 import { callbackUrl } from '../../authentication/federation/upstream-authorization.ts';
+import { receiptsOfProvider } from '../../authentication/upstream-events/receipts.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { acceptFiles, fileIn } from '../../platform/http/form-with-file.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
@@ -39,7 +40,8 @@ export async function providerPageRoutes(app: FastifyInstance, deps: Deps) {
 
   const draw = async (view: View, id: string, shown: Shown, outcome?: Html | false) => {
     const found = await findProvider(deps, id);
-    return providerPage(view, { ...found, people: await useOfProvider(deps, found) }, shown, outcome);
+    const [people, received] = await Promise.all([useOfProvider(deps, found), receiptsOfProvider(deps, found)]);
+    return providerPage(view, { ...found, people, received }, shown, outcome);
   };
   const redraw = ({ view, provider }: { view: View; provider: string }, shown: Shown) => draw(view, provider, shown);
   pages.show(one, (context) => redraw(context, context));

@@ -1,6 +1,8 @@
 import { longestLabel, maxLogoKb, maxLogoSide } from '../../authentication/credentials/providers.ts';
 import type { ListedProvider, ProviderUse } from '../../authentication/federation/list-providers.ts';
 import { longestClientId, longestIssuer, longestSecret } from '../../authentication/federation/provider-rules.ts';
+import { isTokenProblem } from '../../authentication/upstream-events/provider-token.ts';
+import type { Receipt } from '../../authentication/upstream-events/receipts.ts';
 import { alert, copyButton, copyScripts, describedField, problemAt } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
 import { badge, itemsOr } from '../../platform/pages/lists.ts';
@@ -78,7 +80,7 @@ ${field('groups_claim', 200, false)}${field('scope', 500, false)}`;
 
 export const providerPage = (
   view: View,
-  one: ListedProvider & { people: ProviderUse },
+  one: ListedProvider & { people: ProviderUse; received: readonly Receipt[] },
   shown: Shown,
   outcome?: Html | false,
 ): Page => {
@@ -104,6 +106,7 @@ ${one.source === 'settings' && html`<p class="soft">${view.t('admin.providers.fr
 <dt>${view.t('admin.providers.issuer')}</dt><dd>${untrustedUrl(one.issuer)}</dd>
 <dt>${view.t('admin.providers.client_id')}</dt><dd><code>${untrusted(one.client_id, longestClientId)}</code></dd>
 <dt>${view.t('admin.settings.provider.redirect_uri')}</dt><dd><code id="redirect-uri">${one.redirect_uri}</code> ${copyButton(view, 'redirect-uri')}</dd>
+<dt>${view.t('admin.providers.backchannel_logout_uri')}</dt><dd><code id="backchannel-logout-uri">${one.backchannel_logout_uri}</code> ${copyButton(view, 'backchannel-logout-uri')}</dd>
 <dt>${view.t('admin.providers.groups_claim')}</dt><dd>${one.groups_claim === null ? view.t('admin.none') : html`<code>${one.groups_claim}</code>`}</dd>
 <dt>${view.t('admin.providers.scope')}</dt><dd>${one.scope === null ? view.t('admin.none') : html`<code>${one.scope}</code>`}</dd>
 <dt>${view.t('admin.providers.people')}</dt><dd>${people(view, one.people)}</dd>
@@ -131,6 +134,7 @@ ${isChangeable && logoForm(view, one, problems)}${
     form,
   )
 }
+${receipts(view, one.received)}
 ${view.may('audit:read') && html`<p><a href="/admin/audit?who=${encodeURIComponent(`provider:${one.id}`)}">${view.t('admin.history')}</a></p>`}`,
   };
 };
@@ -153,6 +157,29 @@ ${buttonForm(view.t('admin.brand.picture.remove'), { path: `${pathOf(one)}/logo/
 <p class="hint" id="content-hint">${view.t('admin.providers.logo.hint', { kb: maxLogoKb, side: maxLogoSide })}</p>
 ${problemAt(view, problems, 'content')}<button type="submit" class="quiet" id="logo-upload">${view.t('account.upload.submit')}</button>
 </form>`;
+
+const receipts = (view: View, received: readonly Receipt[]): Html => html`<h2>${view.t('admin.providers.received')}</h2>
+${
+  received.length === 0
+    ? html`<p class="soft">${view.t('admin.providers.received.none')}</p>`
+    : html`<p class="soft">${view.t('admin.providers.received.what')}</p>
+<ul class="items">${received.map((one) => receipt(view, one))}</ul>`
+}`;
+
+function receipt(view: View, { kind, outcome, last_at, times }: Receipt): Html {
+  const values = { times, ago: view.ago(last_at) };
+  const said =
+    outcome === 'accepted'
+      ? view.t('admin.providers.received.accepted', values)
+      : view.t('admin.providers.received.refused', { ...values, problem: problemText(view, outcome) });
+  return html`<li><div><h3>${view.t(`admin.providers.received.kind.${kind}`)}</h3>
+<p>${said}</p></div></li>
+`;
+}
+
+/** Of a reason that a later version has noted, its name. */
+const problemText = (view: View, outcome: string): Html =>
+  isTokenProblem(outcome) ? view.t(`admin.provider_token.${outcome}`) : html`<code>${outcome}</code>`;
 
 const people = (view: View, { linked, alone, is_complete }: ProviderUse): Html =>
   view.t(is_complete ? 'admin.providers.people.counted' : 'admin.providers.people.many', { linked, alone });

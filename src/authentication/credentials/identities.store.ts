@@ -22,6 +22,16 @@ const Identity = row('identities', {
 });
 export type Identity = RowOf<typeof Identity>;
 
+/** An account at a provider, signed in there. */
+export type UpstreamSession = {
+  issuer: string;
+  subject: string;
+  /** The session there; null if the provider has named none. */
+  sid: string | null;
+  /** When the provider issued the ID token, by its clock. Unix seconds. */
+  issued_at: number;
+};
+
 const StoredIdentity = row('identities', {
   ...Identity.fields,
   /** When the provider last said so. */
@@ -105,6 +115,22 @@ export const touchIdentity = (
   return sql`update identities set last_used_at = ${now}${address}
        where issuer = ${issuer} and subject = ${subject} and user_id = ${user_id}`;
 };
+
+/** For the end of sessions that a provider has reported: a sign-in with it that is under way ends, too. The later report counts. */
+export const noteSignedOut = (
+  user_id: UserId,
+  { issuer, subject, sid, until }: { issuer: string; subject: string; sid: string | undefined; until: number },
+): Sql =>
+  sql`update identities set signed_out_sid = ${asText(sid ?? null)}, signed_out_at = ${until}
+       where issuer = ${issuer} and subject = ${subject} and user_id = ${user_id}
+         and coalesce(signed_out_at, 0) <= ${until}`;
+
+/** A condition: no end has been reported of the session at the provider that a sign-in rests on. */
+export const lastsUpstream = (user_id: UserId, { issuer, subject, sid, issued_at }: UpstreamSession): Sql =>
+  sql`not exists (select 1 from identities
+                   where issuer = ${issuer} and subject = ${subject} and user_id = ${user_id}
+                     and signed_out_at >= ${issued_at}
+                     and ${sid === null ? sql`1 = 1` : sql`(signed_out_sid is null or signed_out_sid = ${sid})`})`;
 
 const VerifiedAddress = row('identities', { email: text });
 

@@ -1,7 +1,7 @@
 import type { Db } from '../../platform/db/db.ts';
 import { exportedTable } from '../../platform/db/exported-table.ts';
 import { integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
-import { allOf, oneOf, type Sql, sql } from '../../platform/db/sql.ts';
+import { allOf, asText, oneOf, type Sql, sql } from '../../platform/db/sql.ts';
 import type { ProviderSettings } from './providers.ts';
 
 /** The table `providers`: those that administrators and files have added. Others are settings. */
@@ -13,6 +13,9 @@ const StoredProvider = row('providers', {
   upstream_client_id: text,
   groups_claim: nullable(text),
   scope: nullable(text),
+  /** The digest of what it proves itself by when it pushes security events, and their audience. */
+  signals_secret_hash: nullable(text),
+  signals_audience: nullable(text),
   /** Unix seconds. */
   created_at: integer,
   disabled_at: nullable(integer),
@@ -35,9 +38,11 @@ export const findStoredProvider = (db: Db, provider_id: string) =>
 
 /** Conflicts with one of the same id or issuer; changes nothing if there are as many as there may be. */
 export const insertProvider = (one: ProviderWithSecret): Sql =>
-  sql`insert into providers (provider_id, issuer, label, upstream_client_id, client_secret_sealed, groups_claim, scope, created_at)
+  sql`insert into providers (provider_id, issuer, label, upstream_client_id, client_secret_sealed, groups_claim, scope,
+                             signals_secret_hash, signals_audience, created_at)
       select ${one.provider_id}, ${one.issuer}, ${one.label}, ${one.upstream_client_id}, ${one.client_secret_sealed},
-             cast(${one.groups_claim} as text), cast(${one.scope} as text), cast(${one.created_at} as bigint)
+             cast(${one.groups_claim} as text), cast(${one.scope} as text),
+             ${asText(one.signals_secret_hash)}, ${asText(one.signals_audience)}, cast(${one.created_at} as bigint)
        where (select count(*) from providers) < ${mostProviders}`;
 
 export type ProviderTerms = Omit<

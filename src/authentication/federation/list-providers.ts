@@ -5,7 +5,7 @@ import { asProvider, isInSettings } from '../credentials/provider-register.ts';
 import { findStoredProvider, listProviders, type ProviderWithSecret } from '../credentials/providers.store.ts';
 import { type Provider, type ProviderSettings, providerLogosPath } from '../credentials/providers.ts';
 import type { Deps } from '../deps.ts';
-import { callbackUrl } from './upstream-authorization.ts';
+import { backchannelLogoutUrl, callbackUrl } from './upstream-authorization.ts';
 
 /** Without its secret. */
 export type ListedProvider = {
@@ -20,6 +20,7 @@ export type ListedProvider = {
   readonly source: 'settings' | 'store';
   /** To be registered at the provider. */
   readonly redirect_uri: string;
+  readonly backchannel_logout_uri: string;
   /** Unix seconds; null of one from settings. */
   readonly created_at: number | null;
   readonly disabled_at: number | null;
@@ -35,13 +36,18 @@ export async function allProviders(deps: Pick<Deps, 'db' | 'config'>): Promise<L
   ];
 }
 
+const addressesOf = (deps: Pick<Deps, 'config'>, id: string) => ({
+  redirect_uri: callbackUrl(deps, { id }),
+  backchannel_logout_uri: backchannelLogoutUrl(deps, { id }),
+});
+
 const listedSetting = (
   deps: Pick<Deps, 'config'>,
   { id, label, issuer, client_id, groupsClaim, scope }: Provider,
 ): ListedProvider => ({
   ...{ id, label, issuer, client_id, groups_claim: groupsClaim ?? null, scope: scope ?? null },
   logo_url: null,
-  ...{ source: 'settings', redirect_uri: callbackUrl(deps, { id }), created_at: null, disabled_at: null },
+  ...{ source: 'settings', ...addressesOf(deps, id), created_at: null, disabled_at: null },
   is_hidden: false,
 });
 
@@ -62,7 +68,7 @@ export function listedOf(deps: Pick<Deps, 'config'>, row: ProviderWithSecret): L
     logo_url: logo_id && `${deps.config.baseUrl}${providerLogosPath}/${logo_id}`,
     ...{
       source: 'store',
-      redirect_uri: callbackUrl(deps, { id }),
+      ...addressesOf(deps, id),
       is_hidden: isInSettings(deps.config, { id, issuer }),
     },
   };

@@ -55,6 +55,7 @@ export async function createProvider(deps: ProviderDeps, caller: Caller, wanted:
     ...{ provider_id, issuer, label, upstream_client_id: client_id },
     client_secret_sealed: deps.vault.seal(secretPurpose(provider_id), client_secret),
     ...{ groups_claim: groups_claim || null, scope: scope?.trim() || null },
+    ...{ signals_secret_hash: null, signals_audience: null },
     ...{ created_at: at, disabled_at: null, logo_id: null },
   };
   const taken = takenProblems(await listProviders(deps.db), row);

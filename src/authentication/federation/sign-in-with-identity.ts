@@ -11,6 +11,7 @@ import {
   claimOfIdentity,
   findIdentity,
   insertIdentity,
+  lastsUpstream,
   listIdentities,
   touchIdentity,
 } from '../credentials/identities.store.ts';
@@ -69,8 +70,14 @@ async function complete(deps: SignInDeps, signIn: FederatedSignIn, user_id: stri
   if (account.groups) await followProvider(deps, user_id, context.provider.id, account.groups);
   const used = touchIdentity({ ...account, user_id }, account, now(deps));
   const authTime = await authTimeOf(deps, signIn, user_id);
-  const proof = { user_id, methods: ['fed'], secondStep: false, authTime } as const;
+  const { issuer, subject, sid = null, issued_at } = account;
+  const upstream = issued_at === undefined ? undefined : { issuer, subject, sid, issued_at };
+  const proof = { user_id, methods: ['fed'], secondStep: false, authTime, upstream } as const;
   const outcome = await completeSignIn(deps, proof, signInRequest, [used]);
+  if (!outcome && upstream && !(await deps.db.of(user_id).holds(lastsUpstream(user_id, upstream)))) {
+    const refused = { code: 'invalid_request', reason: 'state_used', problem: 'signed_out_upstream', user_id } as const;
+    throw await refuseIdentity(deps, context, refused);
+  }
   if (!outcome) throw await accessDenied(deps, context, 'user_disabled', user_id);
   // `used` is committed with the session, and there is none yet.
   if (outcome.kind === 'second_factor') await deps.db.of(user_id).run(used);

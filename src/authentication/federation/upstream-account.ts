@@ -19,6 +19,9 @@ export type UpstreamAccount = {
   locale: string | null;
   /** When the upstream last authenticated the user, if it says so. Unix seconds. */
   auth_time: number | undefined;
+  /** Of its session there, and of the ID token; undefined in what a node of an earlier version has sealed. */
+  sid?: string | null;
+  issued_at?: number;
   /** Names of groups; undefined if the operator does not follow this provider's. */
   groups?: readonly string[] | undefined;
 };
@@ -26,13 +29,13 @@ export type UpstreamAccount = {
 type Claims = Readonly<Record<string, unknown>> & { readonly sub: string };
 
 /**
- * The claims of both documents. Those of the ID token, which is signed, take precedence; `auth_time` is taken from it only.
+ * The claims of both documents. Those of the ID token, which is signed, take precedence; its times and `sid` are taken from it only.
  * `email` and `email_verified` belong together (OIDC Core §5.1), so they come from one document: otherwise an unverified
  * address would count as verified because another one is.
  * @param userinfo empty if it was not requested.
  */
 export function claimsOf(idToken: Claims, userinfo: Document): Claims {
-  const { email: _email, email_verified: _verified, auth_time: _time, ...others } = userinfo;
+  const { email: _email, email_verified: _verified, auth_time: _time, sid: _sid, iat: _iat, ...others } = userinfo;
   return { ...others, ...idToken, ...statedAddress(idToken, userinfo) };
 }
 
@@ -72,9 +75,17 @@ export function accountOf({ issuer, groupsClaim }: Provider, claims: Claims): Up
     picture: typeof claims.picture === 'string' && isPicture(claims.picture) ? claims.picture : null,
     locale: languageOf(claims.locale),
     auth_time: typeof auth_time === 'number' && Number.isFinite(auth_time) ? auth_time : undefined,
+    sid: isSid(claims.sid) ? claims.sid : null,
+    issued_at: Math.floor(Number(claims.iat)),
     groups: groupsClaim === undefined ? undefined : groupsIn(claims[groupsClaim]),
   };
 }
+
+/** `sub` and `sid`: at most 255 ASCII characters (OIDC Core §2). It is part of a primary key. */
+const isIdentifier = (value: unknown): value is string =>
+  typeof value === 'string' && /^[\x20-\x7e]{1,255}$/.test(value);
+export const isSubject = isIdentifier;
+export const isSid = isIdentifier;
 
 /** More names of one user are not followed. */
 const mostGroups = 500;
@@ -120,8 +131,7 @@ export function checkIdToken({ id_token, claims, access_token }: ReceivedTokens,
     throw new UpstreamFailure('id_token_nbf');
   }
   if (claims.azp !== undefined && claims.azp !== client_id) throw new UpstreamFailure('id_token_azp');
-  // OIDC Core §2: at most 255 ASCII characters. It is part of a primary key.
-  if (!/^[\x20-\x7e]{1,255}$/.test(claims.sub)) throw new UpstreamFailure('id_token_sub');
+  if (!isSubject(claims.sub)) throw new UpstreamFailure('id_token_sub');
   if (claims.at_hash !== undefined) {
     const digest = hash(algorithm, access_token, 'buffer');
     const expected = digest.subarray(0, digest.length / 2).toString('base64url');

@@ -55,6 +55,10 @@ export type UpstreamRequest = Demands & {
 export const callbackUrl = ({ config }: Pick<Deps, 'config'>, { id }: Pick<Provider, 'id'>) =>
   `${config.baseUrl}/auth/${id}/callback`;
 
+/** Registered upstream as `backchannel_logout_uri`. */
+export const backchannelLogoutUrl = ({ config }: Pick<Deps, 'config'>, { id }: Pick<Provider, 'id'>): string =>
+  `${config.baseUrl}/auth/${id}/backchannel-logout`;
+
 /**
  * Begins the authorization code flow with PKCE, nonce and state (RFC 9700 §2.1.1, §4.7).
  * @returns the URL to redirect to, and the cookie that the callback reads.

@@ -119,6 +119,15 @@ export async function readIssuer(
 ): Promise<{ authorization_endpoint: string; keys: number }> {
   const configuration = await discoverIssuer(deps, provider, defaultTimeoutSeconds);
   const { authorization_endpoint = '', jwks_uri = '' } = configuration.serverMetadata();
+  return { authorization_endpoint, keys: (await fetchKeys(deps, provider, jwks_uri)).length };
+}
+
+/** The key set of an issuer: some keys, each of which may be anything. @throws {UpstreamFailure} */
+export async function fetchKeys(
+  deps: Pick<Deps, 'tracer' | 'outbound'>,
+  provider: Provider,
+  jwks_uri: string,
+): Promise<readonly unknown[]> {
   try {
     const signal = AbortSignal.timeout(defaultTimeoutSeconds * 1000);
     const options = { method: 'GET', headers: { accept: 'application/json' }, body: undefined, signal };
@@ -126,7 +135,7 @@ export async function readIssuer(
     if (response.status !== 200) throw new UpstreamFailure(`keys_status_${response.status}`);
     const { keys } = (await response.json()) as { keys?: unknown };
     if (!Array.isArray(keys) || keys.length === 0) throw new UpstreamFailure('keys_missing');
-    return { authorization_endpoint, keys: keys.length };
+    return keys;
   } catch (error) {
     throw failureOf(error);
   }

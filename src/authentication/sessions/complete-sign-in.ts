@@ -10,6 +10,7 @@ import { bucketOf, digest, newIdOf, newSecretIn, type UserId } from '../../platf
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
 import { hasSecondFactor } from '../credentials/factors.store.ts';
+import { lastsUpstream, type UpstreamSession } from '../credentials/identities.store.ts';
 import { isTotpActive } from '../credentials/two-factor.store.ts';
 import type { SignInDeps } from '../deps.ts';
 import { acrOf, type Method } from './authentication.ts';
@@ -36,6 +37,8 @@ export type Proof = {
   methods: readonly Method[];
   /** A second factor was requested and given in this sign-in. */
   secondStep: boolean;
+  /** Of a sign-in by a provider. */
+  upstream?: UpstreamSession | undefined;
   /** The user wants this browser to be trusted in its place from now on. */
   trusts?: boolean;
   /** When it was proved, if not now: an upstream may have asked for it days ago. Unix seconds. */
@@ -55,7 +58,7 @@ export type Proof = {
  * session of the same user keeps its id, so that their applications stay signed in; one of another user ends with all its
  * grants, as by a sign-out.
  * @param also statements that commit with the session.
- * @returns undefined if the user was disabled or got a second factor meanwhile, or a precondition became false. Then
+ * @returns undefined if the user was disabled or got a second factor meanwhile, was signed out at the provider, or a precondition became false. Then
  * nothing is committed.
  * @throws {RequestError} `rate_limited`.
  */
@@ -91,7 +94,7 @@ async function startSession(
   also: readonly Sql[],
   trust?: ReturnType<typeof useTrust>,
 ): Promise<Outcome | 'not_trusted' | undefined> {
-  const { user_id, methods, secondStep, preconditions } = proof;
+  const { user_id, methods, secondStep, upstream } = proof;
   const { previous, address, userAgent, request_id } = signInRequest;
   const device = await deviceStatements(deps, user_id, signInRequest);
   const limit = signInLimit(deps, user_id);
@@ -116,6 +119,7 @@ async function startSession(
     user_agent: userAgent?.slice(0, 300) ?? null,
     trusted_by: trusted?.series_hash ?? null,
     second_step: secondStep || trust !== undefined,
+    upstream,
   };
   const caller = { actor: `user:${user_id}`, address } as const;
   const after = { user_id, amr: methods.join(' ') };
@@ -124,7 +128,7 @@ async function startSession(
       in: deps.db.of(user_id),
       // On PostgreSQL a sign-in commits before a change of password or factors, which then ends it, or after the change.
       lock: recordSignIn(user_id, hasSecondFactor(user_id), at),
-      require: preconditions,
+      require: { ...proof.preconditions, upstream: upstream && lastsUpstream(user_id, upstream) },
       run: {
         limit: limit.taken(device.limitKey),
         trust: trust?.statement,
@@ -158,13 +162,14 @@ async function startSession(
 
 async function startPendingSignIn(
   deps: LimitDeps,
-  { user_id, methods, preconditions }: Proof,
+  { user_id, methods, preconditions, upstream }: Proof,
   { request_id, next, address, deviceToken }: SignInRequest,
 ): Promise<Outcome | undefined> {
   const limit = signInLimit(deps, user_id);
   const { limitKey } = await deviceOf(deps, user_id, deviceToken);
   const token = newSecretIn(bucketOf(user_id), 'at_');
   const attempt = { user_id, methods: [...methods], request_id: request_id ?? null, next: next ?? null };
+  const pending = { ...attempt, upstream: upstream ?? null };
   const after = { amr: methods.join(' ') };
   const caller = { actor: `user:${user_id}`, address } as const;
   const event = { action: 'session.second_factor_asked', ...caller, target: user_id, after } as const;
@@ -173,7 +178,7 @@ async function startPendingSignIn(
     require: preconditions,
     run: {
       limit: limit.taken(limitKey),
-      attempt: insertPendingSignIn(digest(token), attempt, now(deps)),
+      attempt: insertPendingSignIn(digest(token), pending, now(deps)),
       event: auditEvent(event, now(deps)).statement,
     },
   });

@@ -1,7 +1,8 @@
 import type { Db } from '../../platform/db/db.ts';
-import { id, integer, nullable, type RowOf, row, text, words } from '../../platform/db/rows.ts';
+import { id, integer, jsonObject, nullable, type RowOf, row, text, words } from '../../platform/db/rows.ts';
 import { type Sql, sql } from '../../platform/db/sql.ts';
 import { digest, type RequestId, type UserId } from '../../platform/ids.ts';
+import type { UpstreamSession } from '../credentials/identities.store.ts';
 import type { Method } from './authentication.ts';
 
 /** A sign-in between its first factor and its second (decisions §3). */
@@ -13,6 +14,8 @@ const PendingSignIn = row('sign_in_attempts', {
   methods: words<Method>(),
   request_id: nullable(id<RequestId>()),
   next: nullable(text),
+  /** Of a first factor that a provider has vouched for. */
+  upstream: nullable(jsonObject<UpstreamSession>()),
 });
 export type PendingSignIn = RowOf<typeof PendingSignIn>;
 

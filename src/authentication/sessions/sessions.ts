@@ -92,25 +92,28 @@ export async function nameSession(
   return false;
 }
 
+/** `provider`: the id of the one that has ended it. */
+type SignOutReason = { reason: 'sign_out' | 'replay' | 'provider_sign_out' | 'provider_signal'; provider?: string };
+
 /** The statements that sign out. The event comes first: it is written only if the session is active. */
 export function signOutStatements(
   { grants }: Pick<Deps, 'grants'>,
   { user_id, session_id }: Pick<Session, 'user_id' | 'session_id'>,
   caller: Caller,
   at: number,
-  reason: 'sign_out' | 'replay' = 'sign_out',
+  { reason, provider }: SignOutReason = { reason: 'sign_out' },
 ): Sql[] {
   const event = {
     action: 'session.ended',
     ...caller,
     target: session_id,
     reason,
-    after: { user_id },
+    after: { user_id, provider },
   } as const;
   return [
     auditEvent({ ...event, onlyIf: isActiveSessionOf(user_id, session_id, at) }, at).statement,
     endSession(session_id, reason, at),
-    ...grants.revokeOfSession({ user_id, session_id }, reason, at),
+    ...grants.revokeOfSession({ user_id, session_id }, reason === 'replay' ? reason : 'sign_out', at),
   ];
 }
 

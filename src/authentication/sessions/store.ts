@@ -4,6 +4,7 @@ import { flag, id, integer, nullable, type RowOf, row, text, words } from '../..
 import { inOneSlice } from '../../platform/db/slices.ts';
 import { asText, incidental, join, oneOf, raw, type Sql, sql } from '../../platform/db/sql.ts';
 import { digest, type SessionId, type UserId } from '../../platform/ids.ts';
+import type { UpstreamSession } from '../credentials/identities.store.ts';
 import { hasPasskey } from '../credentials/passkeys.store.ts';
 import { hasTotp } from '../credentials/two-factor.store.ts';
 import { type Method, twoFactors } from './authentication.ts';
@@ -40,6 +41,16 @@ export const agentsOfSessions = (db: Db, user_id: string, session_ids: readonly 
       sql`select ${SessionAgent.columns} from sessions where session_id in ${oneOf(session_ids)} and user_id = ${user_id}`,
     );
 
+/** The sign-in at a provider that a session rests on; null of one that began otherwise. */
+const Upstream = row('sessions', {
+  upstream_issuer: nullable(text),
+  upstream_subject: nullable(text),
+  /** The session there; null if the provider has named none. */
+  upstream_sid: nullable(text),
+  /** When its ID token was issued, by the clock of the provider. */
+  upstream_at: nullable(integer),
+});
+
 const StoredSession = row('sessions', {
   ...SessionFacts.fields,
   /** The hash of the secret in the cookie. A change can require that the session still has the hash of its request. */
@@ -48,6 +59,7 @@ const StoredSession = row('sessions', {
   idle_expires_at: integer,
   /** The trusted browser that it began in: `series_hash`. */
   trusted_by: nullable(text),
+  ...Upstream.fields,
 });
 type StoredSession = RowOf<typeof StoredSession>;
 
@@ -109,7 +121,9 @@ export const expireSession = (db: Db, session_id: SessionId, now: number) =>
          where session_id = ${session_id} and ended_at is null and (idle_expires_at <= ${now} or expires_at <= ${now})`,
   );
 
-type NewSession = Omit<StoredSession, 'created_at' | 'last_seen_at'> & {
+type NewSession = Omit<StoredSession, 'created_at' | 'last_seen_at' | keyof RowOf<typeof Upstream>> & {
+  /** Left out: it rests on what it has rested on. A factor of ours that is given later does not cut it off from the provider. */
+  upstream?: UpstreamSession | undefined;
   /** A second factor was given in this sign-in, or a trusted browser stood in for it. */
   second_step: boolean;
 };
@@ -121,14 +135,26 @@ type NewSession = Omit<StoredSession, 'created_at' | 'last_seen_at'> & {
 const userMaySignIn = ({ second_step }: NewSession): Sql =>
   sql`u.disabled_at is null and ${second_step ? sql`1 = 1` : sql`not ${hasTotp(raw('u.user_id'))}`}`;
 
+const columnsOf = ({ upstream, ...session }: Omit<NewSession, 'second_step'>, now: number) => ({
+  ...session,
+  ...(upstream && {
+    upstream_issuer: upstream.issuer,
+    upstream_subject: upstream.subject,
+    upstream_sid: upstream.sid,
+    upstream_at: upstream.issued_at,
+  }),
+  created_at: now,
+  last_seen_at: now,
+});
+
 export const insertSession = (session: NewSession, now: number): Sql =>
-  sql`insert into sessions ${StoredSession.select({ ...session, created_at: now, last_seen_at: now })}
+  sql`insert into sessions ${StoredSession.select(columnsOf(session, now))}
         from users u where u.user_id = ${session.user_id} and ${userMaySignIn(session)}`;
 
 /** A new sign-in of the same user: the session gets a new secret, so the old cookie is invalid (ASVS 7.2.4). */
 export function renewSession(session: NewSession, now: number): Sql {
-  const { session_id, user_id, ...renewed } = session;
-  return sql`update sessions set ${StoredSession.set({ ...renewed, created_at: now, last_seen_at: now })}
+  const { session_id, user_id, ...renewed } = columnsOf(session, now);
+  return sql`update sessions set ${StoredSession.set(renewed)}
     where session_id = ${session_id} and user_id = ${user_id} and ended_at is null
       and exists (select 1 from users u where u.user_id = ${user_id} and ${userMaySignIn(session)})`;
 }

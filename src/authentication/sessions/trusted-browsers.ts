@@ -176,7 +176,7 @@ export async function endIfReplayed(
     lock: lockUser(user_id),
     run: {
       ended: sessions.flatMap((session) =>
-        signOutStatements(deps, session, { actor: 'system', address }, at, 'replay'),
+        signOutStatements(deps, session, { actor: 'system', address }, at, { reason: 'replay' }),
       ),
       mails: sendsMail ? mailTo(deps, user, 'trusted_browser_replayed', { address }) : undefined,
     },

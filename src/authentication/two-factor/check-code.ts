@@ -104,11 +104,12 @@ export async function completeSecondStep(
   signInRequest: SignInRequest,
   also: readonly Sql[] = [],
 ): Promise<Outcome | undefined> {
-  const { user_id, methods } = attempt;
+  const { user_id, methods, upstream } = attempt;
   const proof: Proof = {
     user_id,
     methods: [...new Set([...methods, method, 'mfa' as const])],
     secondStep: true,
+    upstream: upstream ?? undefined,
     trusts,
     preconditions: { attempt: pendingSignInExists(token) },
   };

@@ -168,6 +168,12 @@ export const tables = {
   passkeys: { key: 'credential_id', place: 'user', user: 'few', restore: 'keep' },
   passwords: { key: 'user_id', place: 'user', user: 'few', restore: 'keep' },
   placement_keys: { key: 'name', place: 'shared', sealed: { sealed: sealedAs('placement-key') }, restore: 'keep' },
+  provider_receipts: {
+    key: 'provider_id, kind, outcome',
+    place: 'key',
+    expires: { at: 'last_at', job: 'purge provider receipts', keptSeconds: 90 * day },
+    restore: 'keep',
+  },
   providers: {
     key: 'provider_id',
     place: 'shared',
