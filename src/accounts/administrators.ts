@@ -1,7 +1,5 @@
-import { randomInt } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '../audit/audit.ts';
-import { type Claim, type ClaimKind, type ClaimRefused, type Ticket, wasOvertaken } from '../platform/claims.ts';
+import { type Claim, type ClaimKind, type ClaimRefused, evenIfOvertaken, type Ticket } from '../platform/claims.ts';
 import { now } from '../platform/clock.ts';
 import type { Db } from '../platform/db/db.ts';
 import { type Sql, sql } from '../platform/db/sql.ts';
@@ -143,19 +141,10 @@ export async function leavingAnother<Done extends { ok: boolean; failed?: unknow
       if (!isRefused) await endLinksGivenElsewhere(db, user_id);
       return change({ ...guard, claim });
     });
-  let done = await attempt();
-  // Another act about the same user has taken its place, as by a second click: it finds what that one has done.
-  for (let attempts = 1; wasOvertaken(done) && attempts < mostAttempts; attempts += 1) {
-    await sleep(randomInt(longestPauseMs) * attempts);
-    done = await attempt();
-  }
+  const done = await evenIfOvertaken(attempt);
   if (!done.ok && 'failed' in done && done.failed === 'claim') throw unavailable();
   return done as Exclude<Done | ClaimRefused, { failed: 'claim' }>;
 }
-
-/** How often an act is tried that others about the same user overtake, and the pause in between, which makes one of them the first. */
-const mostAttempts = 10;
-const longestPauseMs = 50;
 
 export const lastAdministrator = () =>
   refusal('invalid_state', { key: 'users.last_administrator' }, { details: { current_status: 'last_administrator' } });

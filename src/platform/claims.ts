@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type ClaimOfAct,
@@ -69,6 +70,20 @@ export const isTakenClaim = (done: { ok: boolean; claim?: unknown } | { ok: fals
  */
 export const wasOvertaken = (done: { ok: boolean; failed?: unknown; claim?: unknown }): boolean =>
   !done.ok && done.failed === 'claim' && done.claim === undefined;
+
+/** How often an act is tried that others of the same user overtake, and the pause in between, which makes one of them the first. */
+const mostAttempts = 10;
+const longestPauseMs = 50;
+
+/** Makes an act anew that was overtaken, as by a second click: it finds what the other one has done. */
+export async function evenIfOvertaken<Done extends { ok: boolean }>(attempt: () => Promise<Done>): Promise<Done> {
+  let done = await attempt();
+  for (let attempts = 1; wasOvertaken(done) && attempts < mostAttempts; attempts += 1) {
+    await sleep(randomInt(longestPauseMs) * attempts);
+    done = await attempt();
+  }
+  return done;
+}
 
 type One = { claim: Claim; row: ClaimOfAct; hasTicket: boolean };
 type Act = { act: string; taken: readonly One[]; givenUp: readonly One[] };

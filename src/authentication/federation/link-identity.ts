@@ -1,6 +1,6 @@
 import { lockUser, type User } from '../../accounts/statements.ts';
 import { auditEvent } from '../../audit/audit.ts';
-import { wasOvertaken } from '../../platform/claims.ts';
+import { evenIfOvertaken, wasOvertaken } from '../../platform/claims.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict, mustChange } from '../../platform/db/change.ts';
 import type { MailDeps, PlacementDeps } from '../../platform/deps.ts';
@@ -62,21 +62,23 @@ export async function linkIdentity(
   } as const;
   const identity = { issuer, subject, user_id, provider: provider.id, email: email ?? null };
   const claims = { taken: [claimOfIdentity(deps.db, issuer, subject)] };
-  const done = await deps.claims.holding(user_id, claims, (claim) =>
-    deps.db.of(user_id).change({
-      lock: lockUser(user_id),
-      require: {
-        session: session && isCurrentSession(session),
-        user: byEmail === undefined ? mayLink(user_id, issuer) : mayLinkByEmail(user_id, issuer, byEmail),
-      },
-      run: {
-        claim,
-        identity: mayConflict(insertIdentity(identity, at, account.emailVerified)),
-        mails: mailTo(deps, user, 'provider_linked', { provider: provider.label, email: email ?? subject }),
-        event: auditEvent(event, at).statement,
-      },
-    }),
-  );
+  const link = () =>
+    deps.claims.holding(user_id, claims, (claim) =>
+      deps.db.of(user_id).change({
+        lock: lockUser(user_id),
+        require: {
+          session: session && isCurrentSession(session),
+          user: byEmail === undefined ? mayLink(user_id, issuer) : mayLinkByEmail(user_id, issuer, byEmail),
+        },
+        run: {
+          claim,
+          identity: mayConflict(insertIdentity(identity, at, account.emailVerified)),
+          mails: mailTo(deps, user, 'provider_linked', { provider: provider.label, email: email ?? subject }),
+          event: auditEvent(event, at).statement,
+        },
+      }),
+    );
+  const done = await evenIfOvertaken(link);
   // Also if it was refused, the identity may have been linked with the same user meanwhile.
   const isLinked = (await findIdentity(deps, issuer, subject))?.user_id === user_id;
   if (!isLinked && wasOvertaken(done)) throw tookTooLong();

@@ -4,7 +4,7 @@ import { permissionsOfRole } from '../../accounts/roles.ts';
 import { lockUser, noteSecondFactor } from '../../accounts/statements.ts';
 import type { AuditAction } from '../../audit/actions.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
-import type { Claimed } from '../../platform/claims.ts';
+import { type Claimed, evenIfOvertaken, wasOvertaken } from '../../platform/claims.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange, type Requirements, type Writes } from '../../platform/db/change.ts';
 import type { Deps, MailDeps, SessionDeps, StoreDeps } from '../../platform/deps.ts';
@@ -268,7 +268,7 @@ export async function changeOwnAccount(
 
 /**
  * {@link changeOwnAccount}, of a user who takes or gives up what is claimed.
- * @returns `claim` if another user has it; `ticket` if the act took too long, or another one of the same user has taken its place.
+ * @returns what has refused it: `claim` if another user has it, `ticket` if it took too long.
  */
 export async function changeOwnClaims(
   deps: MailDeps & Pick<Deps, 'claims'>,
@@ -276,12 +276,14 @@ export async function changeOwnClaims(
   claimed: Claimed,
   change: OwnChange,
 ): Promise<string | undefined> {
-  let failed: string | undefined;
-  const done = await deps.claims.holding(owner.session.user_id, claimed, async (ticket) => {
-    failed = await changeOwnAccount(deps, owner, { ...change, run: { ticket, ...change.run } });
-    return { ok: failed === undefined };
-  });
-  return done.ok ? undefined : (failed ?? 'claim');
+  const done = await evenIfOvertaken(() =>
+    deps.claims.holding(owner.session.user_id, claimed, async (claim) => {
+      const failed = await changeOwnAccount(deps, owner, { ...change, run: { claim, ...change.run } });
+      return { ok: failed === undefined, failed };
+    }),
+  );
+  if (wasOvertaken(done)) return 'ticket';
+  return done.failed;
 }
 
 /**

@@ -20,14 +20,14 @@ import { auditEvent } from '../../audit/audit.ts';
 import { resetPasswordLimits } from '../../authentication/passwords/password-limits.ts';
 import { requireRecentSignIn, type SignedIn, sessionRefusal } from '../../authentication/sessions/session.ts';
 import { isActiveSession, isCurrentSession, type Session } from '../../authentication/statements.ts';
-import { wasOvertaken } from '../../platform/claims.ts';
+import { evenIfOvertaken, wasOvertaken } from '../../platform/claims.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict } from '../../platform/db/change.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import { useOnce } from '../../platform/db/used-once.ts';
 import type { Deps, MailDeps, PlacementDeps, StoreDeps } from '../../platform/deps.ts';
 import { emailKey, emailProblem, readableEmail } from '../../platform/email-address.ts';
-import { fieldProblem, invalidFields, refusal } from '../../platform/errors.ts';
+import { fieldProblem, invalidFields, refusal, tookTooLong } from '../../platform/errors.ts';
 import { bucketOf } from '../../platform/ids.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
 
@@ -164,28 +164,30 @@ export async function confirmAddress(deps: MailDeps & PlacementDeps, token: stri
     at,
   );
   const claims = isChange ? claimsOfChange(deps, session.email, link.email) : {};
-  const done = await deps.claims.holding(user_id, claims, (claim) =>
-    deps.db.of(user_id).change({
-      lock: lockUser(user_id),
-      require: {
-        session: isChange ? isCurrentSession(session) : isActiveSession(session),
-        address: isReachableAt(user_id, isChange ? session.email : link.email),
-      },
-      run: {
-        claim,
-        link: mayConflict(useOnce(link)),
-        user: isChange
-          ? replaceEmail(user_id, { from: session.email, to: link.email, verifiedAt: at }, at)
-          : markEmailVerified(user_id, link.email, at),
-        ended: isChange ? endOldAddress(deps, { session, caller }, link) : [],
-        event: statement,
-      },
-    }),
-  );
+  const change = () =>
+    deps.claims.holding(user_id, claims, (claim) =>
+      deps.db.of(user_id).change({
+        lock: lockUser(user_id),
+        require: {
+          session: isChange ? isCurrentSession(session) : isActiveSession(session),
+          address: isReachableAt(user_id, isChange ? session.email : link.email),
+        },
+        run: {
+          claim,
+          link: mayConflict(useOnce(link)),
+          user: isChange
+            ? replaceEmail(user_id, { from: session.email, to: link.email, verifiedAt: at }, at)
+            : markEmailVerified(user_id, link.email, at),
+          ended: isChange ? endOldAddress(deps, { session, caller }, link) : [],
+          event: statement,
+        },
+      }),
+    );
+  const done = await evenIfOvertaken(change);
   if (done.ok) return link.purpose;
   if (done.failed === 'session') throw await sessionRefusal(deps, session);
-  // Of two uses at once in a store of cells the later one takes the claim of the earlier one, which is not another user's.
-  if (!isChange || wasOvertaken(done) || !(await isOpenLink(deps, token, purposes))) throw spentLink('verify_email');
+  if (wasOvertaken(done)) throw tookTooLong();
+  if (!isChange || !(await isOpenLink(deps, token, purposes))) throw spentLink('verify_email');
   throw takenMeanwhile();
 }
 
