@@ -150,7 +150,10 @@ export const problemsInFields = (
     if (attribute === undefined) return problem;
     const { userMessage, message } = problem;
     const text = userMessage ? view.plain(userMessage.key, userMessage.values) : message;
-    return { path: attribute.attribute_id, message: `${labelOf(attribute, view.locale)}: ${text}` };
+    return {
+      path: attribute.attribute_id,
+      message: view.plain('consent.entry', { label: labelOf(attribute, view.locale), value: text }),
+    };
   });
 
 export const editableByPerson = (attributes: readonly Attribute[]): readonly Attribute[] =>

@@ -97,5 +97,5 @@ ${problem}
 <input id="password" name="password" type="password" autocomplete="current-password" required maxlength="1000" autofocus${problem && html` aria-describedby="problem"`}>
 <button type="submit" id="recovery-complete" class="danger">${view.t('recovery.complete.submit')}</button>
 </form>
-<p><a id="recovery-stop-instead" href="${stopPath}/${token}">${view.t('recovery.stop.title')}</a></p>`,
+<p><a id="recovery-stop-instead" href="${stopPath}/${token}">${view.t('recovery.stop.submit')}</a></p>`,
 });

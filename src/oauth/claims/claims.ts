@@ -128,7 +128,8 @@ export function sharedValues(view: View, claims: readonly string[], { values, at
   const entries = claims.flatMap((claim) => {
     const attribute = isBuiltInClaim(claim) ? undefined : attributes.named(claim);
     const value = attribute ? attributeInWords(view, attribute, values[claim]) : valueInWords(view, claim, values);
-    return value === undefined ? [] : [html`${labelOfClaim(view, attributes, claim)}: ${untrusted(value, 100)}`];
+    if (value === undefined) return [];
+    return [view.t('consent.entry', { label: labelOfClaim(view, attributes, claim), value: untrusted(value, 100) })];
   });
   return (
     entries.length > 0 &&

@@ -8,6 +8,7 @@ import {
   chooseLocale,
   consoleLocales,
   directionOf,
+  type Locale,
   localeFinder,
   locales,
   nameOfLanguage,
@@ -97,6 +98,43 @@ for (const locale of locales) {
       assert.doesNotMatch(text, /<\/?[a-z]|&[a-z]+;/i, `${locale}: ${key}`);
       if (!key.startsWith('mail.')) assert.doesNotMatch(text, /[\r\n\t]/, `${locale}: ${key}`);
       if (/^mail\..*\.subject$/.test(key)) assert.doesNotMatch(text, /[\r\n]/, `${locale}: ${key}`);
+    }
+  });
+}
+
+/** What may not end a line in the languages that are held to it, and what French sets before two-part punctuation. */
+const typography: readonly { rule: string; locales: readonly Locale[]; broken: RegExp; except?: RegExp }[] = [
+  {
+    rule: 'a number stays with the word that follows it',
+    locales: ['cs', 'de', 'es', 'fr', 'it', 'nl', 'pl', 'pt-BR'],
+    // Not a year, and not the "=1" of a plural form.
+    broken: /(?<![=\w-])(?:\d{1,3}|#|\{(?:count|days|kb|max|min|minutes|short|side|total)\}) (?=\p{L})/u,
+  },
+  {
+    rule: 'an e-mail is one word, with a hyphen at which no line ends',
+    locales: ['cs', 'de', 'fr', 'nl', 'pl', 'pt-BR'],
+    broken: /\be-mail/i,
+    except: /^mail\./, // searched by other programs, which may know one hyphen
+  },
+  {
+    rule: 'a word of one letter does not end a line',
+    locales: ['cs', 'pl'],
+    broken: /(?<![\p{L}\p{N}{’])[aikosuvwz] (?=[\p{L}\p{N}{„])/iu,
+  },
+  {
+    rule: 'a no-break space is before ? ! ; : and inside guillemets',
+    locales: ['fr'],
+    broken: /(?<!\u202f)[?!;]|(?<!\u00a0|https?):(?!\d)|(?<!\u00a0)»|«(?!\u00a0)/,
+    except: /^problem\.email\.routed$/, // names these characters
+  },
+];
+for (const { rule, locales: held, broken, except } of typography) {
+  test(`in ${held.join(', ')} ${rule}`, () => {
+    for (const locale of held) {
+      const messages = read(locale);
+      for (const key of forPeople) {
+        if (!except?.test(key)) assert.doesNotMatch(messages[key]!, broken, `${locale}: ${key}`);
+      }
     }
   });
 }

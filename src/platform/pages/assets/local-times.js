@@ -10,11 +10,15 @@
   for (const time of document.querySelectorAll('time[title]')) {
     const at = new Date(time.dateTime);
     const format = formats[time.dataset.time]; // what is relative stays so
-    // "5:23 PM" stays on one line.
+    // "5:23 PM" and "24 February" stay on one line.
     if (format)
       time.textContent = format
         .formatToParts(at)
-        .map(({ value }, place, parts) => (parts[place + 1]?.type === 'dayPeriod' ? '\u00a0' : value))
+        .map(({ value }, place, parts) => {
+          const [before, after] = [parts[place - 1]?.type, parts[place + 1]?.type];
+          const isOfDay = before === 'day' ? after === 'month' : before === 'month' && after === 'day';
+          return isOfDay || after === 'dayPeriod' ? value.replaceAll(/\s/g, '\u00a0') : value;
+        })
         .join('');
     time.title = `${full.format(at)} (${time.title})`;
   }
