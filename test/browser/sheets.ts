@@ -70,6 +70,7 @@ for (const locale of languages) {
       if (/^\/(?:admin|developer|reference|docs)(?:[/?]|$)/.test(entry.path)) continue;
       if (wanted && !wanted.includes(entry.name)) continue;
       const { page } = visitors[entry.as];
+      await page.setViewportSize({ width: looks[0]!.width, height: 700 }); // `page.js` scrolls the tabs of a phone when it loads
       await show(page, signet.url, entry, locale);
       for (const { width, scheme } of looks) {
         await page.setViewportSize({ width, height: 700 });
