@@ -8,7 +8,7 @@ import { webhookKind } from '../webhooks/webhook-sender.ts';
 /** Jobs, purges, metrics, opening and closing follow from it. */
 export const deliveryKinds = [webhookKind, logoutKind, signalKind] as const;
 
-type SenderDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'keys' | 'log' | 'outbound' | 'tracer' | 'vault'>;
+type SenderDeps = Pick<Deps, 'db' | 'clients' | 'clock' | 'config' | 'keys' | 'log' | 'outbound' | 'tracer' | 'vault'>;
 
 export const openSenders = (deps: SenderDeps) =>
   Object.fromEntries(deliveryKinds.map(({ kind, open }) => [kind, open(deps)])) as Record<

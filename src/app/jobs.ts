@@ -27,6 +27,7 @@ import { dangerousSkewSeconds } from '../platform/processes.ts';
 import { finishAccountDeletions } from '../self-service/delete-account/delete-account.ts';
 import { finishStreamDeletions } from '../signals/manage-stream.ts';
 import { pauseFullStreams } from '../signals/signal-sender.ts';
+import { stopStreams } from '../signals/stop-streams.ts';
 import { sumClients } from '../statistics/busiest-clients.ts';
 import { countAuditEvents, countRefusedSignIns } from '../statistics/count-events.ts';
 import {
@@ -179,6 +180,7 @@ const longJobs = {
   'delete attributes': finishAttributeDeletions,
   'delete webhooks': finishWebhookDeletions,
   'delete signal streams': finishStreamDeletions,
+  'stop signal streams': stopStreams,
   'pause full signal streams': pauseFullStreams,
   'rewrite email keys': inEachPart(rewriteEmailKeys),
   'settle claims': inEachPart(({ db, claims }, signal) => claims.settleAll(db, signal)),

@@ -123,7 +123,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
     const providers = openProviders({ db, clock, config, vault });
     const attributes = openAttributes({ db, clock });
     const scopes = openScopes(apis, attributes);
-    const deliverySenders = openSenders({ config, db, clock, log, outbound, tracer, vault, keys });
+    const deliverySenders = openSenders({ config, db, clients, clock, log, outbound, tracer, vault, keys });
     for (const sender of Object.values(deliverySenders)) closing.on('work', sender);
     return {
       closing,

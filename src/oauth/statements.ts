@@ -2,6 +2,7 @@
  * What other rooms may put into their changes, or ask of our tables: the statements of this room's stores that are its interface.
  * Whatever decides something is a use-case, in a file of its own.
  */
+export { clientsOfUser } from './grants/clients-of-user.store.ts';
 export { exportedConsents, listConsents as listConsentsOfUser } from './grants/consents.store.ts';
 export {
   hasGrantToRevoke,

@@ -45,6 +45,11 @@ export type Payload = {
   members: Readonly<Record<string, unknown>>;
 };
 export type ChangedClaim = 'entitlements' | 'groups';
+/** What a client needs of the user to read them. A signal has one claim. */
+export const scopeOfClaims: Readonly<Record<ChangedClaim, string>> = {
+  entitlements: 'entitlements:read',
+  groups: 'groups',
+};
 
 type State = Readonly<Record<string, unknown>>;
 type Facts = { target: string | null; before: State; after: State };

@@ -9,7 +9,7 @@ import { inSlices } from '../platform/db/slices.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import { tables } from '../platform/db/tables.ts';
 import { invalidFields, invalidState, notFound } from '../platform/errors.ts';
-import { newId, type StreamId } from '../platform/ids.ts';
+import { type ClientId, type CredentialId, newId, type StreamId } from '../platform/ids.ts';
 import { originOf } from '../webhooks/terms.ts';
 import {
   deletedStreams,
@@ -22,13 +22,19 @@ import {
   markStreamDeleted,
   type StoredStream,
   type Stream,
-  type StreamStatus,
   updateStream,
 } from './store.ts';
 import { deliveredTo, readStream, requireStreamOf, streamRecord, type Terms, type WantedStream } from './stream.ts';
+import type { StreamStatus } from './stream-status.ts';
 
-/** A service credential with the permission `signals:manage`. */
-export type Receiver = { readonly credential_id: string; readonly caller: Caller };
+/** A service credential with the permission `signals:manage`, or an approved client. */
+export type Receiver = {
+  /** Of the credential or the client. */
+  readonly id: CredentialId | ClientId;
+  /** Null of a credential. */
+  readonly client_id: ClientId | null;
+  readonly caller: Caller;
+};
 
 type ManageDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'vault'>;
 
@@ -40,7 +46,8 @@ export async function createStream(deps: ManageDeps, by: Receiver, wanted: Wante
   const stream: StoredStream = {
     ...columns,
     stream_id,
-    credential_id: by.credential_id,
+    credential_id: by.id,
+    client_id: by.client_id,
     authorization_sealed: sealed(deps, stream_id, authorization ?? null),
     status: 'enabled',
     reason: null,
@@ -60,8 +67,8 @@ const sealed = ({ vault }: Pick<Deps, 'vault'>, stream_id: StreamId, authorizati
     : vault.seal(tables.signal_streams.sealed.authorization_sealed(stream_id), authorization);
 
 /** For the audit log, which many read: the path of an endpoint may be its password. */
-const recorded = ({ credential_id, method, endpoint_url, events_requested }: Stream) => ({
-  credential_id,
+const recorded = ({ credential_id, client_id, method, endpoint_url, events_requested }: Stream) => ({
+  ...(client_id === null ? { credential_id } : { client_id }),
   method,
   ...(endpoint_url !== null && { origin: originOf(endpoint_url) }),
   events: deliveredTo({ events_requested }),
@@ -74,7 +81,7 @@ type Wanted = WantedStream & { stream_id: string };
  * @throws {RequestError} `not_found`; `invalid_request` with a problem for each member.
  */
 export async function updateOwnStream(deps: ManageDeps, by: Receiver, wanted: Wanted): Promise<Stream> {
-  const before = await requireStreamOf(deps, by.credential_id, wanted.stream_id);
+  const before = await requireStreamOf(deps, by.id, wanted.stream_id);
   refuseOtherwise(deps, before, wanted);
   const { description, method, endpoint_url, events_requested } = before;
   const { delivery } = streamRecord(deps, before);
@@ -93,7 +100,7 @@ export async function updateOwnStream(deps: ManageDeps, by: Receiver, wanted: Wa
 
 /** What is left out is as in a new stream. @throws {RequestError} as {@link updateOwnStream}. */
 export async function replaceOwnStream(deps: ManageDeps, by: Receiver, wanted: Wanted): Promise<Stream> {
-  const before = await requireStreamOf(deps, by.credential_id, wanted.stream_id);
+  const before = await requireStreamOf(deps, by.id, wanted.stream_id);
   refuseOtherwise(deps, before, wanted);
   const terms = readStream(deps, wanted);
   return changeTerms(deps, by, before, { ...terms, authorization: terms.authorization ?? null });
@@ -171,11 +178,12 @@ export async function setStatus(
   const event = { action: actions[to.status], ...caller, target: stream_id, ...states };
   await change(deps, to.reason === null ? event : { ...event, reason: to.reason }, updateStream(stream_id, to), beside);
   // Also those that were queued while it was disabled before.
-  if (to.status === 'disabled' || before === 'disabled')
-    await workIn(deps.db.parts, (part) =>
-      inSlices(async (rows) => (await deleteWaiting(part, stream_id, rows)).changes),
-    );
+  if (to.status === 'disabled' || before === 'disabled') await dropWaiting(deps, stream_id);
 }
+
+/** Deletes what waits about users. */
+export const dropWaiting = ({ db }: Pick<Deps, 'db'>, stream_id: StreamId) =>
+  workIn(db.parts, (part) => inSlices(async (rows) => (await deleteWaiting(part, stream_id, rows)).changes));
 
 /** Takes effect at once; what is queued is deleted by a job. @throws {RequestError} `not_found`. */
 export const deleteStream = (deps: Pick<Deps, 'db' | 'clock'>, caller: Caller, stream: Stream): Promise<void> =>

@@ -12,6 +12,9 @@ export const transmitterMetadata = ({ config: { baseUrl } }: Pick<Deps, 'config'
   verification_endpoint: `${baseUrl}${signalsPath}/verification`,
   add_subject_endpoint: `${baseUrl}${signalsPath}/subjects/add`,
   remove_subject_endpoint: `${baseUrl}${signalsPath}/subjects/remove`,
-  authorization_schemes: [{ spec_urn: 'urn:ietf:rfc:6749' }],
+  // A token, ID and secret, and what a client has signed.
+  authorization_schemes: ['urn:ietf:rfc:6749', 'urn:ietf:rfc:7617', 'urn:ietf:rfc:7523'].map((spec_urn) => ({
+    spec_urn,
+  })),
   default_subjects: 'ALL',
 });

@@ -1,10 +1,9 @@
-import type { Deps } from '../oauth/deps.ts';
 import { now } from '../platform/clock.ts';
 import { workIn } from '../platform/db/parts.ts';
 import { notFound } from '../platform/errors.ts';
 import { type Static, Type } from '../platform/schema.ts';
 import type { Receiver } from './manage-stream.ts';
-import { signSignal } from './sign-signal.ts';
+import { type SignDeps, signSignal } from './sign-signal.ts';
 import { acknowledge, refuseSignal, waitingSignals } from './store.ts';
 import { requireStreamOf } from './stream.ts';
 
@@ -54,12 +53,12 @@ export const PollAnswer = Type.Object({
  * @throws {RequestError} `not_found` for a stream that is not the receiver's, or is pushed.
  */
 export async function pollStream(
-  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'keys'>,
+  deps: SignDeps,
   by: Receiver,
   stream_id: string,
   { maxEvents: wanted = maxEvents, ack = [], setErrs = {} }: Static<typeof PollBody>,
 ): Promise<Static<typeof PollAnswer>> {
-  const stream = await requireStreamOf(deps, by.credential_id, stream_id);
+  const stream = await requireStreamOf(deps, by.id, stream_id);
   if (stream.method !== 'poll') throw notFound();
   const at = now(deps);
   const ended = [
@@ -79,7 +78,7 @@ export async function pollStream(
   const waiting =
     limit === 0 ? [] : await waitingSignals(deps.db, stream.stream_id, stream.status === 'enabled', limit + 1);
   const sets = await Promise.all(
-    waiting.slice(0, limit).map(async (one) => [one.delivery_id, await signSignal(deps, one, stream.credential_id)]),
+    waiting.slice(0, limit).map(async (one) => [one.delivery_id, await signSignal(deps, one, stream)]),
   );
   return { sets: Object.fromEntries(sets), ...(waiting.length > limit && { moreAvailable: true }) };
 }

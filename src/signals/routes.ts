@@ -1,21 +1,13 @@
 import type { FastifyInstance } from 'fastify';
-import { authenticateService } from '../entitlements/service-credentials/authenticate-service.ts';
 import type { Deps } from '../oauth/deps.ts';
-import { type Access, readBasicOrToken, serviceCredential } from '../platform/http/access.ts';
 import { addOperations, type OperationDescription, operation } from '../platform/http/operation.ts';
 import { publicDocument } from '../platform/http/representations.ts';
 import { Type } from '../platform/schema.ts';
-import {
-  createStream,
-  deleteStream,
-  type Receiver,
-  replaceOwnStream,
-  setStatus,
-  updateOwnStream,
-} from './manage-stream.ts';
+import { createStream, deleteStream, replaceOwnStream, setStatus, updateOwnStream } from './manage-stream.ts';
 import { transmitterMetadata } from './metadata.ts';
 import { PollAnswer, PollBody, pollStream } from './poll.ts';
-import { streamOf, streamStatuses } from './store.ts';
+import { receiver } from './receiver.ts';
+import { streamOf } from './store.ts';
 import {
   ChangedStream,
   methodUrns,
@@ -27,21 +19,9 @@ import {
   streamRecord,
   streamsPath,
 } from './stream.ts';
+import { streamStatuses } from './stream-status.ts';
 import { addSubject, removeSubject, SubjectBody } from './subjects.ts';
 import { sendVerification } from './verify-stream.ts';
-
-const permission = 'signals:manage';
-
-/** A receiver. Its token is `SERVICE_ID.SECRET`, or it sends both by HTTP Basic. */
-const receiver: Access<Deps, { by: Receiver }> = {
-  ...serviceCredential(permission),
-  refusals: ['invalid_client', 'access_denied', 'rate_limited'],
-  async authenticate(deps, { headers: { authorization }, ip: address }) {
-    const presented = { ...readBasicOrToken(authorization), address };
-    const { credential_id } = await authenticateService(deps, presented, permission);
-    return { by: { credential_id, caller: { actor: `service:${credential_id}`, address } } };
-  },
-};
 
 const ofReceiver = { tag: 'Signals', access: receiver } as const;
 const streamExample = {
@@ -64,7 +44,8 @@ const operations = [
     method: 'POST',
     path: streamsPath,
     summary: 'Create the event stream of a receiver',
-    description: 'Shared Signals Framework 1.0 section 8.1.1.1. A service credential has one stream at most.',
+    description:
+      'Shared Signals Framework 1.0 section 8.1.1.1. A service credential or client has one stream at most; that of a client is about its own users alone.',
     body: NewStream,
     example: streamExample,
     answer: { status: 201, description: 'The stream.', schema: StreamRecord },
@@ -85,8 +66,8 @@ const operations = [
     },
     refusals: ['not_found', 'invalid_request'],
     async run(deps, { by, query: { stream_id } }) {
-      if (stream_id !== undefined) return streamRecord(deps, await requireStreamOf(deps, by.credential_id, stream_id));
-      const stream = await streamOf(deps.db, by.credential_id);
+      if (stream_id !== undefined) return streamRecord(deps, await requireStreamOf(deps, by.id, stream_id));
+      const stream = await streamOf(deps.db, by.id);
       return stream ? [streamRecord(deps, stream)] : [];
     },
   }),
@@ -128,7 +109,7 @@ const operations = [
     answer: { description: 'Deleted.' },
     refusals: ['not_found', 'invalid_request'],
     run: async (deps, { by, query: { stream_id } }) =>
-      deleteStream(deps, by.caller, await requireStreamOf(deps, by.credential_id, stream_id)),
+      deleteStream(deps, by.caller, await requireStreamOf(deps, by.id, stream_id)),
   }),
   operation({
     ...ofReceiver,
@@ -156,7 +137,7 @@ const operations = [
     answer: { description: 'The status, and why if that is known.', schema: Status },
     refusals: ['not_found', 'invalid_request'],
     async run(deps, { by, query: { stream_id } }) {
-      const { status, reason } = await requireStreamOf(deps, by.credential_id, stream_id);
+      const { status, reason } = await requireStreamOf(deps, by.id, stream_id);
       return { stream_id, status, ...(reason !== null && { reason }) };
     },
   }),
@@ -177,7 +158,7 @@ const operations = [
     answer: { description: 'The status.', schema: Status },
     refusals: ['not_found'],
     async run(deps, { by, body: { stream_id, status, reason } }) {
-      const stream = await requireStreamOf(deps, by.credential_id, stream_id);
+      const stream = await requireStreamOf(deps, by.id, stream_id);
       await setStatus(deps, by.caller, stream, { status, reason: reason || null });
       return { stream_id, status, ...(reason && { reason }) };
     },
@@ -197,7 +178,7 @@ const operations = [
     answer: { description: 'Queued.' },
     refusals: ['not_found'],
     run: async (deps, { by, body: { stream_id, state } }) =>
-      sendVerification(deps, await requireStreamOf(deps, by.credential_id, stream_id), state),
+      sendVerification(deps, await requireStreamOf(deps, by.id, stream_id), state),
   }),
   operation({
     ...ofReceiver,
@@ -205,7 +186,7 @@ const operations = [
     method: 'POST',
     path: `${signalsPath}/subjects/add`,
     summary: 'Receive signals about a user again',
-    description: 'A stream has all users. This takes back that one was removed.',
+    description: 'A stream has all users, that of a client its own. This takes back that one was removed.',
     body: SubjectBody,
     example: {
       stream_id: 'sst_0000000000000000000000',

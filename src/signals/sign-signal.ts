@@ -1,10 +1,12 @@
 import { claimLists } from '../oauth/claims/claim-lists.ts';
 import type { Deps } from '../oauth/deps.ts';
-import type { UserId } from '../platform/ids.ts';
-import { type ChangedClaim, type Payload, uriOf } from './events.ts';
-import type { Signal } from './store.ts';
+import { now } from '../platform/clock.ts';
+import type { ClientId, UserId } from '../platform/ids.ts';
+import { isUserOf } from './clients.store.ts';
+import { type ChangedClaim, type Payload, scopeOfClaims, uriOf } from './events.ts';
+import type { Signal, Stream } from './store.ts';
 
-type SignDeps = Pick<Deps, 'db' | 'config' | 'keys'>;
+export type SignDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'keys' | 'clients'>;
 
 /**
  * The security event token of a signal (RFC 8417 §2, SSF 1.0 §4): one event, `sub_id`, and neither `sub` nor `exp`. It is signed each
@@ -13,7 +15,7 @@ type SignDeps = Pick<Deps, 'db' | 'config' | 'keys'>;
 export async function signSignal(
   deps: SignDeps,
   { delivery_id, stream_id, user_id, event_id, event_type, payload, created_at }: Signal,
-  aud: string,
+  { credential_id: aud, client_id }: Pick<Stream, 'credential_id' | 'client_id'>,
 ): Promise<string> {
   const { at, claims, members } = payload;
   return deps.keys.sign('RS256', 'secevent+jwt', {
@@ -27,7 +29,7 @@ export async function signSignal(
     events: {
       [uriOf(event_type)]: {
         ...members,
-        ...(claims && user_id !== null && { claims: await valuesOf(deps, user_id, claims) }),
+        ...(claims && user_id !== null && { claims: await valuesOf(deps, user_id, claims, client_id) }),
       },
     },
   });
@@ -40,7 +42,24 @@ function subjectOf(iss: string, sub: string, { email, session_id }: Payload): ob
   return session_id === undefined ? user : { format: 'complex', user, session: { format: 'opaque', id: session_id } };
 }
 
-async function valuesOf({ db }: SignDeps, user_id: UserId, claims: readonly ChangedClaim[]): Promise<object> {
-  const lists = claimLists(db, user_id, { visible_groups: null });
-  return Object.fromEntries(await Promise.all(claims.map(async (claim) => [claim, await lists[claim]()])));
+/** Without those that the client may not read any more. */
+async function valuesOf(
+  { db, clock, clients }: SignDeps,
+  user_id: UserId,
+  claims: readonly ChangedClaim[],
+  client_id: ClientId | null,
+): Promise<object> {
+  const client = client_id === null ? { visible_groups: null } : await clients.find(client_id);
+  if (!client) return {};
+  const mayRead = async (claim: ChangedClaim) => {
+    if (client_id === null || !('allowed_scopes' in client)) return true;
+    const scope = scopeOfClaims[claim];
+    return (
+      client.allowed_scopes.includes(scope) &&
+      isUserOf(db.of(user_id), client_id, { user_id, at: now({ clock }), scope })
+    );
+  };
+  const lists = claimLists(db, user_id, client);
+  const values = claims.map(async (claim) => ((await mayRead(claim)) ? [[claim, await lists[claim]()] as const] : []));
+  return Object.fromEntries((await Promise.all(values)).flat());
 }

@@ -23,7 +23,7 @@ import {
   signalDeliveries,
 } from './store.ts';
 
-type SendDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'keys' | 'log' | 'outbound' | 'tracer' | 'vault'>;
+type SendDeps = Pick<Deps, 'db' | 'clients' | 'clock' | 'config' | 'keys' | 'log' | 'outbound' | 'tracer' | 'vault'>;
 
 export const signalKind: DeliveryKind<SendDeps, 'deliver signals'> = {
   kind: 'signal',
@@ -65,7 +65,7 @@ async function postSignal(deps: SendDeps, post: ReturnType<typeof openPoster>, s
     'user-agent': 'Signet-Signals/1',
     ...(authorization !== null && { authorization }),
   };
-  const body = await signSignal(deps, signal, signal.credential_id);
+  const body = await signSignal(deps, signal, signal);
   return post({ url: signal.endpoint_url!, headers, body }, (status) =>
     status >= 200 && status < 300 ? undefined : unexpectedStatus(status),
   );

@@ -6,17 +6,18 @@ import { askAll, compareText, mergeAll } from '../platform/db/parts.ts';
 import { choice, id, integer, jsonObject, jsonTexts, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { inOneSlice } from '../platform/db/slices.ts';
 import { asBigint, raw, type Sql, sql } from '../platform/db/sql.ts';
-import type { CredentialId, EventId, StreamId, UserId } from '../platform/ids.ts';
+import type { ClientId, CredentialId, EventId, StreamId, UserId } from '../platform/ids.ts';
+import { type About, clientsOf } from './clients.store.ts';
 import type { Payload } from './events.ts';
-
-export const streamStatuses = ['enabled', 'paused', 'disabled'] as const;
-export type StreamStatus = (typeof streamStatuses)[number];
+import { streamStatuses } from './stream-status.ts';
 
 /** Times are Unix seconds. */
 const Stream = row('signal_streams', {
   stream_id: id<StreamId>(),
-  /** Its receiver, and the audience of its tokens. */
-  credential_id: id<CredentialId>(),
+  /** Its receiver, and the audience of its tokens: a service credential, or the client. */
+  credential_id: id<CredentialId | ClientId>(),
+  /** Of whose users alone it is; null: of a service credential, and all users. */
+  client_id: nullable(id<ClientId>()),
   description: nullable(text),
   method: choice('push', 'poll'),
   /** Null of a stream that is polled. */
@@ -50,7 +51,8 @@ export type Signal = RowOf<typeof Delivery>;
 
 const DueSignal = row('signal_deliveries join signal_streams', {
   ...Delivery.fields,
-  credential_id: id<CredentialId>(),
+  credential_id: id<CredentialId | ClientId>(),
+  client_id: nullable(id<ClientId>()),
   endpoint_url: nullable(text),
   authorization_sealed: nullable(text),
 });
@@ -74,7 +76,7 @@ export const streamOf = (db: Db, credential_id: string) =>
     sql`select ${StoredStream.columns} from signal_streams where credential_id = ${credential_id} and deleted_at is null`,
   );
 
-/** Oldest first. There is one of a service credential at most. */
+/** Oldest first. There is one of a service credential or client at most. */
 export const listStreams = (db: Db) =>
   db.shared.all(
     Stream,
@@ -153,27 +155,40 @@ const hasRoom = (stream_id: Sql, most: number): Sql =>
   sql`(select count(*) from (select 1 as one from signal_deliveries q
          where q.stream_id = ${stream_id} and q.next_attempt_at is not null limit ${most}) as few) < ${most}`;
 
+/** A condition on a stream `s`: its receiver may get something now. */
+const mayReceive = (now: number): Sql =>
+  sql`(s.client_id is null and ${mayNow(raw('s.credential_id'), 'signals:manage', now)}
+       or exists (select 1 from clients a where a.client_id = s.client_id and a.status = 'approved'))`;
+
 type NewSignal = Pick<Signal, 'delivery_id' | 'event_id' | 'ordinal' | 'event_type' | 'payload'>;
 
 /**
- * One for each stream that wants it, holds it and has room for it, once however often it is planned.
+ * One for each stream that wants it, holds it, may have it and has room for it, once however often it is planned. Streams of clients are
+ * found by what the user has with clients, of which there is little, and not by all of them.
  * @param signal `created_at`: the time of the event. When it is sealed would not order those that are sealed together, of which each
  * node numbers its own.
  */
 export const planSignals = (
-  signal: NewSignal & Pick<Signal, 'created_at'> & { user_id: string; uri: string },
+  signal: NewSignal & Pick<Signal, 'created_at'> & { about: About; uri: string },
   now: number,
-): Sql =>
-  sql`insert into signal_deliveries
+): Sql => {
+  const { user_id } = signal.about;
+  const wants = sql`s.deleted_at is null and s.status <> 'disabled' and s.events_requested like ${`%"${signal.uri}"%`}`;
+  const { scope } = signal.about;
+  const isAllowed = scope === undefined ? sql`` : sql` and c.allowed_scopes like ${`%"${scope}"%`}`;
+  return sql`insert into signal_deliveries
         (delivery_id, stream_id, user_id, event_id, ordinal, event_type, payload, created_at, attempts, next_attempt_at)
-      select ${signal.delivery_id} || '.' || s.stream_id, s.stream_id, ${signal.user_id}, ${signal.event_id},
+      select ${signal.delivery_id} || '.' || s.stream_id, s.stream_id, ${user_id}, ${signal.event_id},
              ${asBigint(signal.ordinal)}, ${signal.event_type}, ${JSON.stringify(signal.payload)}, ${asBigint(signal.created_at)}, 0, ${asBigint(now)}
-        from signal_streams s
-       where s.deleted_at is null and s.status <> 'disabled' and s.events_requested like ${`%"${signal.uri}"%`}
-         and ${mayNow(raw('s.credential_id'), 'signals:manage', now)}
-         and not exists (select 1 from signal_exclusions x where x.user_id = ${signal.user_id} and x.stream_id = s.stream_id)
+        from (select s.stream_id from signal_streams s
+               where s.client_id is null and ${wants} and ${mayNow(raw('s.credential_id'), 'signals:manage', now)}
+              union all
+              select s.stream_id from signal_streams s join clients c on c.client_id = s.client_id
+               where s.client_id in (${clientsOf(signal.about)}) and ${wants} and c.status = 'approved'${isAllowed}) as s
+       where not exists (select 1 from signal_exclusions x where x.user_id = ${user_id} and x.stream_id = s.stream_id)
          and ${hasRoom(raw('s.stream_id'), maxWaiting)}
       on conflict (stream_id, event_id, ordinal) do nothing`;
+};
 
 /** Of those about itself so many may wait: a receiver can ask for any number. */
 export const maxOwnWaiting = 20;
@@ -200,7 +215,7 @@ export async function dueStreams(part: Part, now: number, after: string, limit: 
   const found = await part.all(
     StreamOnly,
     sql`select s.stream_id from signal_streams s
-         where s.stream_id > ${after} and ${isPushed} and ${mayNow(raw('s.credential_id'), 'signals:manage', now)}
+         where s.stream_id > ${after} and ${isPushed} and ${mayReceive(now)}
            and ((s.status = 'enabled' and exists (${due})) or exists (${due} and d.user_id is null))
          order by s.stream_id limit ${limit}`,
   );
@@ -214,7 +229,7 @@ export async function dueStreams(part: Part, now: number, after: string, limit: 
 export const dueSignals = (part: Part, stream_id: StreamId, now: number, limit: number) =>
   part.all(
     DueSignal,
-    sql`select ${Delivery.columnsOf('d')}, s.credential_id, s.endpoint_url, s.authorization_sealed
+    sql`select ${Delivery.columnsOf('d')}, s.credential_id, s.client_id, s.endpoint_url, s.authorization_sealed
           from signal_deliveries d join signal_streams s on s.stream_id = d.stream_id
          where d.stream_id = ${stream_id} and d.next_attempt_at <= ${now} and ${isPushed}
            and (s.status = 'enabled' or d.user_id is null)
@@ -270,6 +285,11 @@ export const refuseSignal = (stream_id: StreamId, jti: string, last_error: strin
 export const hasOnlyFailed = (stream_id: StreamId, since: number): Sql =>
   sql`exists (select 1 from signal_streams where stream_id = ${stream_id} and status = 'enabled' and deleted_at is null)
       and not exists (select 1 from signal_deliveries where stream_id = ${stream_id} and delivered_at >= ${since})`;
+
+/** Changes nothing if it is disabled already. */
+export const disableStream = (stream_id: StreamId, reason: string): Sql =>
+  sql`update signal_streams set status = 'disabled', reason = ${reason}
+       where stream_id = ${stream_id} and status <> 'disabled' and deleted_at is null`;
 
 const StreamAndStatus = Stream.pick('stream_id', 'status');
 

@@ -51,7 +51,7 @@ export const StreamRecord = Type.Object(
   {
     stream_id: Type.String({ description: 'ID of the stream.' }),
     iss: Type.String({ description: '`iss` of every token.' }),
-    aud: Type.String({ description: '`aud` of every token: the ID of the service credential.' }),
+    aud: Type.String({ description: '`aud` of every token: the ID of the service credential or client.' }),
     events_supported: Type.Array(Type.String(), { description: 'URIs of all event types that there are.' }),
     events_requested: Type.Array(Type.String(), { description: 'As the receiver asked for them.' }),
     events_delivered: Type.Array(Type.String(), { description: 'What is requested and supported.' }),
@@ -93,11 +93,11 @@ export const deliveredTo = ({ events_requested }: Pick<Stream, 'events_requested
 /** @throws {RequestError} `not_found`, also for a stream of another receiver. */
 export async function requireStreamOf(
   { db }: Pick<Deps, 'db'>,
-  credential_id: string,
+  receiver_id: string,
   stream_id: string,
 ): Promise<StoredStream> {
   const stream = await findStream(db, stream_id);
-  if (stream?.credential_id !== credential_id) throw notFound();
+  if (stream?.credential_id !== receiver_id) throw notFound();
   return stream;
 }
 

@@ -1,7 +1,9 @@
 import { findUser } from '../accounts/statements.ts';
 import type { Deps } from '../oauth/deps.ts';
+import { now } from '../platform/clock.ts';
 import { type FieldProblem, invalidFields, invalidState, notFound } from '../platform/errors.ts';
 import { Type } from '../platform/schema.ts';
+import { isUserOf } from './clients.store.ts';
 import type { Receiver } from './manage-stream.ts';
 import { excludeUser, includeUser, isExcluded } from './store.ts';
 import { requireStreamOf, StreamIdText } from './stream.ts';
@@ -24,11 +26,11 @@ export const SubjectBody = Type.Object({
 });
 type Wanted = { stream_id: string; subject: { format: string; iss?: string; sub?: string } };
 
-type SubjectDeps = Pick<Deps, 'db' | 'config'>;
+type SubjectDeps = Pick<Deps, 'db' | 'clock' | 'config'>;
 
 /** @throws {RequestError} `not_found` for a stream of another or an unknown user; `invalid_request` for another kind of subject. */
 async function readSubject(deps: SubjectDeps, by: Receiver, { stream_id, subject }: Wanted) {
-  const stream = await requireStreamOf(deps, by.credential_id, stream_id);
+  const stream = await requireStreamOf(deps, by.id, stream_id);
   const problems: FieldProblem[] = [];
   const { format, iss, sub } = subject;
   if (format !== 'iss_sub') problems.push({ path: 'subject/format', message: 'Must be iss_sub.' });
@@ -37,6 +39,10 @@ async function readSubject(deps: SubjectDeps, by: Receiver, { stream_id, subject
   else if (sub === undefined) problems.push({ path: 'subject/sub', message: 'Is missing.' });
   if (problems.length > 0 || sub === undefined) throw invalidFields(problems);
   if (!(await findUser(deps.db, sub))) throw notFound();
+  const { client_id } = by;
+  // A client learns of no user but its own whether there is one.
+  if (client_id !== null && !(await isUserOf(deps.db.of(sub), client_id, { user_id: sub, at: now(deps) })))
+    throw notFound();
   return { stream_id: stream.stream_id, user_id: sub };
 }
 

@@ -3,39 +3,65 @@ import type { DeliverySearch } from '../deliveries/queue.ts';
 import { resendDelivery } from '../deliveries/resend.ts';
 import { hasExpired, type Permission } from '../entitlements/service-credentials/service-credential.ts';
 import { readCredential } from '../entitlements/statements.ts';
+import type { Deps } from '../oauth/deps.ts';
 import { now } from '../platform/clock.ts';
 import type { StoreDeps } from '../platform/deps.ts';
 import { invalidState } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { uriOf } from './events.ts';
 import { deleteStream, setStatus } from './manage-stream.ts';
-import { insertOwnSignal, lastDelivered, listStreams, lockStream, type Stream, signalDeliveries } from './store.ts';
+import {
+  insertOwnSignal,
+  lastDelivered,
+  listStreams,
+  lockStream,
+  type Stream,
+  signalDeliveries,
+  streamOf,
+} from './store.ts';
 import { deliveredTo, requireStream } from './stream.ts';
 import { sendVerification } from './verify-stream.ts';
 
 // What administrators do with the streams of receivers.
 
 const permission: Permission = 'signals:manage';
+type WatchDeps = StoreDeps & Pick<Deps, 'clients'>;
 export type WatchedStream = Awaited<ReturnType<typeof watchedStream>>;
 
+async function credentialOf(deps: StoreDeps, credential_id: string) {
+  const credential = await readCredential(deps.db, credential_id);
+  return (
+    credential && {
+      name: credential.name,
+      isActive:
+        credential.retired_at === null &&
+        !hasExpired(credential, now(deps)) &&
+        credential.permissions.includes(permission),
+    }
+  );
+}
+
+async function clientOf({ clients }: WatchDeps, client_id: string) {
+  const client = await clients.find(client_id);
+  return client && { name: client.name, isActive: client.status === 'approved' };
+}
+
 /** Without what the receiver authenticates us by. */
-async function watched(deps: StoreDeps, stream: Stream) {
+async function watched(deps: WatchDeps, stream: Stream) {
   const { db } = deps;
-  const { credential_id, stream_id } = stream;
-  const [counts, last, credential] = await Promise.all([
+  const { credential_id, client_id, stream_id } = stream;
+  const [counts, last, receiver] = await Promise.all([
     signalDeliveries.counts(db, stream_id),
     lastDelivered(db, stream_id),
-    readCredential(db, credential_id),
+    client_id === null ? credentialOf(deps, credential_id) : clientOf(deps, client_id),
   ]);
   const { stream_id: id, description, method, endpoint_url, status, reason, created_at } = stream;
   return {
     stream_id: id,
     credential_id,
-    receiver: credential?.name ?? credential_id,
-    credential_active:
-      credential?.retired_at === null &&
-      !hasExpired(credential, now(deps)) &&
-      credential.permissions.includes(permission),
+    client_id,
+    receiver: receiver?.name ?? credential_id,
+    credential_active: receiver?.isActive === true,
     description,
     method,
     endpoint_url,
@@ -49,12 +75,28 @@ async function watched(deps: StoreDeps, stream: Stream) {
 }
 
 /** Oldest first. */
-export const watchedStreams = async (deps: StoreDeps) =>
+export const watchedStreams = async (deps: WatchDeps) =>
   Promise.all((await listStreams(deps.db)).map((one) => watched(deps, one)));
 
 /** @throws {RequestError} `not_found`. */
-export const watchedStream = async (deps: StoreDeps, stream_id: string) =>
+export const watchedStream = async (deps: WatchDeps, stream_id: string) =>
   watched(deps, await requireStream(deps, stream_id));
+
+/** Signals that its owner is shown. */
+const shownOfClient = 10;
+
+export type StreamOfClient = Exclude<Awaited<ReturnType<typeof streamOfClient>>, undefined>;
+
+/** The stream of a client, with its latest signals. @returns undefined if it has none. */
+export async function streamOfClient(deps: WatchDeps, client_id: string) {
+  const stream = await streamOf(deps.db, client_id);
+  if (!stream) return undefined;
+  const [one, { deliveries }] = await Promise.all([
+    watched(deps, stream),
+    findSignals(deps, stream.stream_id, { limit: shownOfClient }),
+  ]);
+  return { stream: one, latest: deliveries };
+}
 
 /** Newest first, a page at a time. @throws {RequestError} `not_found`; `invalid_request` for an `after` that no page has given. */
 export async function findSignals(deps: StoreDeps, stream_id: string, search?: DeliverySearch) {

@@ -287,11 +287,16 @@ async function newReceiver(settings: Settings, hasStream = true): Promise<Receiv
   return { token, stream_id };
 }
 
+const newApp = (settings: Settings): Promise<{ client_id?: unknown; client_secret?: unknown }> =>
+  succeed(['clients', 'create', '--name', 'Notified', '--redirect-uri', 'https://n.example/cb', '--approve'], settings);
+
 /** A receiver of signals, which has no stream yet where it makes one. */
 async function receives(command: string, { settings, receiver }: Given): Promise<void> {
   const { token, stream_id } = command.includes('STREAM_ID') ? receiver : await newReceiver(settings, false);
+  const app = command.includes('$CLIENT_ID') ? await newApp(settings) : {};
   const filled = command
     .replace('$TOKEN', token)
+    .replace('$CLIENT_ID:$CLIENT_SECRET', `${app.client_id}:${app.client_secret}`)
     .replace('https://id.example.com', `http://localhost:${settings.SIGNET_PORT}`)
     .replace('STREAM_ID', stream_id);
   const { code, output } = await shell(`${filled} --silent --fail-with-body`).ended;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { runJobs } from '../../src/app/jobs.ts';
 import { signalTypes } from '../../src/signals/events.ts';
-import { type Json, poll, sessionRevoked, signalClient } from '../support/signal-receiver.ts';
+import { type Json, poll, sessionRevoked, signalApp, signalClient } from '../support/signal-receiver.ts';
 import { startSignet } from '../support/signet.ts';
 
 const guide = readFileSync(join(import.meta.dirname, '../../docs/signals.md'), 'utf8');
@@ -20,10 +20,17 @@ const shapeOf = (value: unknown): unknown =>
 test('the requests of the guide make a stream and verify it, and its example is what a sign-out sends', async (t) => {
   const signet = await startSignet(t);
   const client = await signalClient(signet);
-  const requests = [...guide.matchAll(/curl -X POST https:\/\/id\.example\.com(\S+) .*-d '(.*)'/g)];
-  assert.equal(requests.length, 2);
+  const requests = [...guide.matchAll(/curl -X POST https:\/\/id\.example\.com(\S+) (.*)-d '(.*)'/g)];
+  const isOfApp = ([, , headers = '']: readonly string[]) => headers.includes('-u "$CLIENT_ID:$CLIENT_SECRET"');
+  const ofApp = requests.filter(isOfApp);
+  assert.deepEqual([requests.length, ofApp.length], [3, 1]);
+  const app = await signalApp(signet);
+  for (const [, path, , body] of ofApp) {
+    const { authorization } = app.service;
+    assert.equal((await app.call('POST', `${signet.url}${path}`, body, authorization)).status, 201);
+  }
   let stream_id = '';
-  for (const [, path, body = ''] of requests) {
+  for (const [, path, , body = ''] of requests.filter((one) => !isOfApp(one))) {
     const { status, json } = await client.call('POST', `${signet.url}${path}`, body.replace('STREAM_ID', stream_id));
     assert.ok(status === 201 || status === 204, `${path} ${status}`);
     stream_id ||= String(json.stream_id);

@@ -22,8 +22,8 @@ test('kill -9 in a stream of events, again and again: each committed one arrives
     SIGNET_RATE_LIMITS: 'off',
     SIGNET_WEBHOOK_INTERNAL: '127.0.0.0/8',
   };
-  const receiver = await openReceiver(t);
-  receiver.status = 202;
+  const [receiver, ofApp] = [await openReceiver(t), await openReceiver(t)];
+  for (const one of [receiver, ofApp]) one.status = 202;
   let server = await startServer(t, settings);
   const { browser } = await signedInClient(server);
   const me = await browser.get('/v1/me');
@@ -31,17 +31,48 @@ test('kill -9 in a stream of events, again and again: each committed one arrives
   const permissions = ['--permission', 'signals:manage', '--permission', 'entitlements:write', '--product', 'editor'];
   const made = await succeed(['service-credentials', 'create', '--name', 'Receiver', ...permissions], settings);
   const authorization = basic(String(made.client_id), String(made.client_secret));
-  const post = (server: ServerProcess, path: string, body: object) =>
+  const app = await succeed(
+    [
+      'clients',
+      'create',
+      '--approve',
+      '--name',
+      'App',
+      '--redirect-uri',
+      'https://app.test/cb',
+      '--scope',
+      'openid',
+      '--scope',
+      'entitlements:read',
+    ],
+    settings,
+  );
+  const post = (server: ServerProcess, path: string, body: object, as = authorization) =>
     ask(`${server.url}${path}`, {
       method: 'POST',
-      headers: { authorization, 'content-type': 'application/json' },
+      headers: { authorization: as, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-  const created = await post(server, '/v1/signals/streams', {
-    events_requested: ['https://schemas.openid.net/secevent/caep/event-type/token-claims-change'],
-    delivery: { method: push, endpoint_url: receiver.url },
-  });
-  assert.equal(created.status, 201, created.text);
+  for (const [to, as] of [
+    [receiver, authorization],
+    [ofApp, basic(String(app.client_id), String(app.client_secret))],
+  ] as const) {
+    const stream = {
+      events_requested: ['https://schemas.openid.net/secevent/caep/event-type/token-claims-change'],
+      delivery: { method: push, endpoint_url: to.url },
+    };
+    const created = await post(server, '/v1/signals/streams', stream, as);
+    assert.equal(created.status, 201, created.text);
+  }
+  // The user becomes one of the app's.
+  await server.stop();
+  const store = await openDb({ dataDir: settings.SIGNET_DATA_DIR ?? '', databaseUrl: undefined });
+  await plain(store).run(
+    "insert into consents (user_id, client_id, scope, granted_at) values ($1, $2, 'openid entitlements:read', 1)",
+    [user_id, String(app.client_id)],
+  );
+  await store.close();
+  server = await startServer(t, settings);
 
   let version = 0;
   let acknowledged = 0;
@@ -88,11 +119,13 @@ test('kill -9 in a stream of events, again and again: each committed one arrives
     );
   const events = await committed();
   assert.ok(acknowledged > 0 && events.length >= acknowledged, 'what was acknowledged was committed');
-  const jtisOf = () => Map.groupBy(receiver.deliveries, ({ body }) => String(claimsOf(body).txn));
-  await until('all have arrived', () => jtisOf().size >= events.length);
-  const arrived = jtisOf();
-  assert.deepEqual(new Set(arrived.keys()), new Set(events));
-  for (const [event, deliveries] of arrived)
-    assert.equal(new Set(deliveries.map(({ body }) => claimsOf(body).jti)).size, 1, event);
-  t.diagnostic(JSON.stringify({ events: events.length, acknowledged, deliveries: receiver.deliveries.length }));
+  for (const { deliveries } of [receiver, ofApp]) {
+    const jtisOf = () => Map.groupBy(deliveries, ({ body }) => String(claimsOf(body).txn));
+    await until('all have arrived', () => jtisOf().size >= events.length);
+    const arrived = jtisOf();
+    assert.deepEqual(new Set(arrived.keys()), new Set(events));
+    for (const [event, some] of arrived)
+      assert.equal(new Set(some.map(({ body }) => claimsOf(body).jti)).size, 1, event);
+    t.diagnostic(JSON.stringify({ events: events.length, acknowledged, deliveries: deliveries.length }));
+  }
 });

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { createRemoteJWKSet, decodeProtectedHeader, type JWTPayload, jwtVerify } from 'jose';
 import { ask } from './browser.ts';
+import { basic, type RegisteredClient } from './relying-party.ts';
 import type { Service, ServiceOptions } from './services.ts';
-import type { Signet } from './signet.ts';
+import type { ClientOptions, Signet } from './signet.ts';
+import type { TestUser } from './test-user.ts';
 import { openReceiver, type Receiver } from './webhook-receiver.ts';
 
 export const push = 'urn:ietf:rfc:8935';
@@ -21,8 +23,13 @@ export type Json = Record<string, unknown>;
 export type Token = JWTPayload & { events: Record<string, Json>; sub_id: Json; txn?: string; toe?: number };
 type Answered = { status: number; json: Json; text: string };
 
+type Credentials = Pick<Service, 'client_id' | 'client_secret' | 'authorization'>;
+
 export type SignalClient = {
-  service: Service;
+  /** Of the service credential, or of the client. */
+  service: Credentials;
+  /** Makes somebody a user of the client; a service credential hears of everybody. */
+  meets(user: TestUser): Promise<unknown>;
   metadata: Json;
   /** @param member of the metadata: the name of an endpoint, or a URL. */
   call(method: string, member: string, body?: unknown, authorization?: string): Promise<Answered>;
@@ -36,6 +43,26 @@ export type SignalClient = {
 /** A receiver of signals, as another product has it: it knows the issuer and its token, and finds the rest by the metadata. */
 export async function signalClient(signet: Signet, options: ServiceOptions = {}): Promise<SignalClient> {
   const service = await signet.newService({ permissions: ['signals:manage'], products: [], ...options });
+  return openReceiverOf(signet, service, async () => undefined);
+}
+
+/** The same of an app, with its client ID and secret. */
+export async function signalApp(
+  signet: Signet,
+  options: ClientOptions = {},
+): Promise<SignalClient & { client: RegisteredClient }> {
+  const client = await signet.registerClient(options);
+  const credentials = { client_id: client.client_id, client_secret: String(client.client_secret) };
+  const service = { ...credentials, authorization: basic(credentials.client_id, credentials.client_secret) };
+  const opened = await openReceiverOf(signet, service, (user) => user.obtainTokens(client));
+  return { ...opened, client };
+}
+
+async function openReceiverOf(
+  signet: Signet,
+  service: Credentials,
+  meets: SignalClient['meets'],
+): Promise<SignalClient> {
   const token = `Bearer ${service.client_id}.${service.client_secret}`;
   const found = await ask(`${signet.url}/.well-known/ssf-configuration`);
   const metadata = (found.json ?? {}) as Json;
@@ -52,6 +79,7 @@ export async function signalClient(signet: Signet, options: ServiceOptions = {})
   };
   return {
     service,
+    meets,
     metadata,
     call,
     async create(more = {}) {

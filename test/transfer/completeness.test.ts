@@ -10,7 +10,7 @@ const ofUsers: readonly TableName[] = ['users', 'passwords', 'passkeys', 'totp',
 
 /** What docs/leaving.md says is left behind, and what a store makes anew. */
 const leftBehind: readonly TableName[] = [
-  ...(['sessions', 'grants', 'grant_endings', 'authorization_requests', 'pushed_requests'] as const),
+  ...(['sessions', 'grants', 'grant_endings', 'signal_leavings', 'authorization_requests', 'pushed_requests'] as const),
   ...([
     'revoked_access_tokens',
     'sign_in_attempts',

@@ -27,10 +27,14 @@ const changeOfStream = {
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
 const record = {
   stream_id: Type.String({ description: 'ID of the stream.' }),
-  credential_id: Type.String({ description: 'The service credential of the receiver.' }),
-  receiver: Type.String({ description: 'Name of the service credential.' }),
+  credential_id: Type.String({ description: 'The service credential or client of the receiver: `aud` of its tokens.' }),
+  client_id: nullable(
+    Type.String({ description: 'The client about whose users alone it is. Null: a service credential, all users.' }),
+  ),
+  receiver: Type.String({ description: 'Name of the service credential or client.' }),
   credential_active: Type.Boolean({
-    description: 'False: it is retired, has expired or has lost the permission `signals:manage`, and nothing is sent.',
+    description:
+      'False: it is retired, has expired or has lost the permission `signals:manage`, or is a client that is not approved, and nothing is sent.',
   }),
   description: nullable(Type.String()),
   method: Type.Enum(['push', 'poll'], { description: 'How tokens get to the receiver.' }),

@@ -60,13 +60,18 @@ export const streamPage = (view: View, one: WatchedStream, { deliveries, next }:
   above: [above(view), { path: signalsPath, label: view.t('admin.signals.title') }],
   content: html`<h1>${untrusted(one.receiver)} ${statusBadge(view, one)}</h1>
 ${shown.problem}${doneNotice(view, shown, 'signals', ['paused', 'enabled', 'verified', 'replayed'])}
-${!one.credential_active && html`<p class="advice">${view.t('admin.signals.ended')}</p>`}
+${!one.credential_active && html`<p class="advice">${view.t(one.client_id === null ? 'admin.signals.ended' : 'admin.signals.client_ended')}</p>`}
 ${one.reason !== null && html`<p class="soft" lang="en">${untrusted(one.reason, 500)}</p>`}
 <dl>
 ${one.description !== null && html`<dt>${view.t('admin.signals.description')}</dt><dd>${untrusted(one.description)}</dd>`}
 <dt>${view.t('admin.signals.endpoint')}</dt><dd>${one.endpoint_url === null ? view.t('admin.signals.polled') : untrustedUrl(one.endpoint_url)}</dd>
 <dt>${view.t('admin.id')}</dt><dd><code>${one.stream_id}</code></dd>
-<dt>${view.t('admin.signals.credential')}</dt><dd><a href="/admin/service-credentials/${one.credential_id}">${untrusted(one.receiver)}</a></dd>
+${
+  one.client_id === null
+    ? html`<dt>${view.t('admin.signals.credential')}</dt><dd><a href="/admin/service-credentials/${one.credential_id}">${untrusted(one.receiver)}</a></dd>`
+    : html`<dt>${view.t('admin.signals.client')}</dt><dd><a href="/admin/clients/${one.client_id}">${untrusted(one.receiver)}</a></dd>
+<dt>${view.t('admin.signals.users')}</dt><dd>${view.t('admin.signals.users.own')}</dd>`
+}
 <dt>${view.t('admin.signals.events')}</dt><dd>${one.events.length === 0 ? view.t('admin.none') : html`<code>${one.events.map((uri) => uri.split('/').at(-1)).join(', ')}</code>`}</dd>
 <dt>${view.t('admin.created')}</dt><dd>${view.ago(one.created_at)}</dd>
 </dl>

@@ -47,6 +47,7 @@ import type { LimitDeps, MailDeps, StoreDeps } from '../../platform/deps.ts';
 import type { Edited } from '../../platform/edited.ts';
 import { invalidState, refusal } from '../../platform/errors.ts';
 import { mailTo, reasonForMail } from '../../platform/mail/letters.ts';
+import { forgetLeaving, rememberLeaving } from '../../signals/statements.ts';
 
 /**
  * Signs a user out everywhere: ends every session and pending sign-in, revokes every grant, and notifies the user by mail.
@@ -174,13 +175,22 @@ export async function disableUser(
     deps.db.of(user_id).change({
       lock: [...lock, lockUser(user_id)], // of two at once the second finds it done
       require: { ...require, enabled: isDisabled(user_id, false) },
-      run: { claim, user: setDisabled(user_id, true, at), access: endEverything(user_id, at), event: event.statement },
+      run: {
+        claim,
+        signals: rememberLeaving(user_id, at, at + rememberedSeconds),
+        user: setDisabled(user_id, true, at),
+        access: endEverything(user_id, at),
+        event: event.statement,
+      },
     }),
   );
   if (done.ok) return;
   await requireEnabled(deps, user_id);
   throw lastAdministrator();
 }
+
+/** For a year after an account was disabled its clients are notified that it is enabled or deleted. */
+const rememberedSeconds = 366 * 86_400;
 
 const endEverything = (user_id: string, at: number): Sql[] => [
   endSessionsOfUser(user_id, 'user_disabled', at),
@@ -208,6 +218,7 @@ export async function enableUser(deps: StoreDeps, caller: Caller, user_id: strin
     run: {
       access: endEverything(user_id, at), // again: what began at the very moment of disabling, unseen by it
       user: setDisabled(user_id, false, at),
+      signals: forgetLeaving(user_id, at),
       event: statement,
     },
   });

@@ -15,12 +15,18 @@ import type { Activity, ListedFailure, ListedSignIn } from './activity.ts';
 import { causeList } from './cause-list.ts';
 import { againSeconds } from './inferred-failures.ts';
 
-/** @param shown.charts of the last days. @param shown.issuer of this server. @param shown.outcome of the form before. @param shown.logouts what the client was notified of. */
+/** @param shown.charts of the last days. @param shown.issuer of this server. @param shown.outcome of the form before. @param shown.logouts what the client was notified of. @param shown.signals its stream of security events. */
 export const activityPage = (
   view: View,
   client: Client,
   { sign_ins, sign_ins_complete, failures }: Activity,
-  { issuer, charts, outcome, logouts }: { issuer: string } & Record<'charts' | 'outcome' | 'logouts', Html | false>,
+  {
+    issuer,
+    charts,
+    outcome,
+    logouts,
+    signals,
+  }: { issuer: string } & Record<'charts' | 'outcome' | 'logouts' | 'signals', Html | false>,
 ): Page => ({
   title: view.plain('developer.activity.title'),
   tab: developerTab('developer'),
@@ -53,7 +59,8 @@ ${
 </table>`
 }
 ${!sign_ins_complete && html`<p class="advice" id="sign-ins-incomplete">${view.t('developer.sign_ins.incomplete', { codes: maxNewestGrants })}</p>`}
-${logouts}`,
+${logouts}
+${signals}`,
 });
 
 const signInRow = (view: View, signIn: ListedSignIn): Html => html`<tr>

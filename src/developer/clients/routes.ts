@@ -11,6 +11,7 @@ import { notice } from '../../platform/pages/form.ts';
 import type { Html } from '../../platform/pages/html.ts';
 import { type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
 import { normalizeName } from '../../platform/text.ts';
+import { streamOfClient } from '../../signals/watch-stream.ts';
 import { readPeriod } from '../../statistics/periods.ts';
 import { readClientStatistics, readClientWeek } from '../../statistics/read-statistics.ts';
 import { clientActivity, clientHistory } from '../activity/activity.ts';
@@ -19,6 +20,7 @@ import { activityPage } from '../activity/page.ts';
 import { retry } from '../logout/operations.ts';
 import { logoutSection } from '../logout/page.ts';
 import { clientOwner, type Owner, recentClientOwner } from '../owner.ts';
+import { signalSection } from '../signals/page.ts';
 import { clientListPage, clientPage, deletePage } from './page.ts';
 
 const base = '/developer/clients/:client_id' as const;
@@ -58,11 +60,12 @@ export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
     const { view } = context;
     const client = await clientOf(context);
     const state = readChoice(query, 'state', deliveryStates);
-    const [activity, statistics, found, counts] = await Promise.all([
+    const [activity, statistics, found, counts, stream] = await Promise.all([
       clientActivity(deps, client),
       readClientStatistics(deps, client, readPeriod(query)),
       findLogoutDeliveries(deps, client.client_id, { state, after: query.after }),
       countLogoutDeliveries(deps, client.client_id),
+      streamOfClient(deps, client.client_id),
     ]);
     const outcome = problem || (query.done === 'resent' && notice(view.t('logouts.resent')));
     const logouts = logoutSection(view, client, { found, counts, state });
@@ -71,6 +74,7 @@ export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
       charts: clientCharts(view, `/developer/clients/${client.client_id}/activity`, statistics),
       outcome,
       logouts,
+      signals: signalSection(view, stream),
     });
   };
   pages.show(activityPath, (context) => showActivity(context, context));

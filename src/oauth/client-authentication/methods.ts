@@ -30,6 +30,7 @@ export const methodsAt = {
   introspection: ['client_secret_basic', 'private_key_jwt'],
   revocation: methodNames,
   pushed_authorization_request: methodNames,
+  signals: ['client_secret_basic', 'private_key_jwt'],
 } as const satisfies Record<string, readonly AuthenticationMethod[]>;
 export type Endpoint = keyof typeof methodsAt;
 

@@ -28,18 +28,23 @@ const BulkRevocation = row('grant_endings', {
 export type BulkRevocation = RowOf<typeof BulkRevocation>;
 
 /** The bulk revocations that cover a grant, for `exists (select 1 …)` in a statement on the table `grants`. */
-const covering = sql`from grant_endings e
-   where (e.client_id = grants.client_id and e.user_id is null and e.epoch > grants.client_epoch)
+const covers = sql`(e.client_id = grants.client_id and e.user_id is null and e.epoch > grants.client_epoch)
       or (e.user_id = grants.user_id and e.epoch > grants.user_epoch
           and (e.client_id is null or e.client_id = grants.client_id)
           and (e.session_id is null or e.session_id = grants.session_id)
           and (e.kept_session_id is null or e.kept_session_id <> grants.session_id))`;
+const covering = sql`from grant_endings e
+   where ${covers}`;
 
 /**
  * A condition: the grant was revoked with many others, whether or not its row says so yet. Belongs beside every
  * `revoked_at is null` that decides whether a grant is active.
  */
 export const isRevokedInBulk = sql`exists (select 1 ${covering})`;
+
+/** The same of one that was made before this second. */
+export const wasRevokedInBulk = (before: Sql): Sql =>
+  sql`exists (select 1 from grant_endings e where e.ended_at < ${before} and (${covers}))`;
 
 const firstCovering = (column: string): Sql =>
   sql`(select e.${raw(column)} ${covering} order by e.ended_at, e.epoch limit 1)`;

@@ -264,9 +264,18 @@ export const tables = {
     restore: 'keep',
   },
   signal_exclusions: { key: 'user_id, stream_id', place: 'user', user: 'few', restore: 'keep' },
+  signal_leavings: {
+    key: 'user_id, client_id',
+    place: 'user',
+    user: 'kept',
+    client: 'kept',
+    expires: { at: 'counts_until', job: 'purge signal leavings', keptSeconds: 30 * day },
+    restore: 'keep',
+  },
   signal_streams: {
     key: 'stream_id',
     place: 'shared',
+    client: 'kept',
     sealed: { authorization_sealed: sealedAs('signal_stream') },
     restore: 'keep',
   },

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { withAbsent } from '../db/absent-parts.ts';
 import type { ErrorCode } from '../errors.ts';
 import {
@@ -247,6 +247,9 @@ export function addOperations<Deps>(app: FastifyInstance, deps: Deps, operations
   for (const one of operations) {
     const { method, path: url, access, body, bodyIsOptional, parsesBody, query, answer } = one;
     const isForServices = access.scheme === 'ServiceCredential';
+    const authenticated = async (request: FastifyRequest) => {
+      request.requester = await access.authenticate(deps, request);
+    };
     app.route({
       method,
       url,
@@ -257,9 +260,10 @@ export function addOperations<Deps>(app: FastifyInstance, deps: Deps, operations
         ...(query && { querystring: query }),
         ...(answer.schema && { response: { [statusOf(answer)]: answer.schema } }),
       },
-      onRequest: isForServices ? async (request) => void (await access.authenticate(deps, request)) : [],
+      // Once: what a client has signed is good for one time.
+      onRequest: isForServices ? authenticated : [],
       preValidation: async (request) => {
-        request.requester = await access.authenticate(deps, request);
+        if (!isForServices) await authenticated(request);
         if (bodyIsOptional && request.body === undefined) request.body = {};
         if (query) request.query = new FormText(queryOf(request.url));
       },

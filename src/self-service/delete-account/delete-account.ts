@@ -40,6 +40,7 @@ import type { MailDeps, PlacementDeps } from '../../platform/deps.ts';
 import { emailKey } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, refusal } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
+import { rememberLeaving } from '../../signals/statements.ts';
 
 /**
  * Deletes an account at its owner's request, with its sessions, grants, factors and consents. Clients that the user
@@ -95,6 +96,7 @@ export async function changeToDeleted(
   const { user_id, email, role } = user;
   const totp = await findTotp(deps.db, user_id);
   const account = {
+    signals: rememberLeaving(user_id, at, at), // while it is known which clients have the user
     limits: resetPasswordLimits(email), // while the user's devices are known
     grants: deps.grants.revokeOfUser(user_id, 'user_disabled', at), // their clients are notified
     recent: deps.grants.rememberDeletedOf({ user_id }, at),

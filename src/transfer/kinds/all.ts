@@ -238,7 +238,10 @@ export const kinds: readonly Kind[] = [
     description: 'A stream of security events, with the header that its pushes carry.',
     table: exportedStreams,
     isReferredTo: true,
-    references: refer('service_credential', 'credential_id'),
+    references: (record) =>
+      record.client_id === undefined
+        ? refer('service_credential', 'credential_id')(record)
+        : refer('client', 'client_id')(record),
     problems: streamProblems,
     takenMessage: 'There is a stream of this ID or service credential here already.',
   }),

@@ -1,0 +1,2 @@
+export const streamStatuses = ['enabled', 'paused', 'disabled'] as const;
+export type StreamStatus = (typeof streamStatuses)[number];
