@@ -1,5 +1,6 @@
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
+import { exactTime } from '../../platform/pages/times.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { deviceName } from '../sessions/browser.ts';
 import type { FactorRecovery } from '../sessions/factor-recoveries.store.ts';
@@ -50,7 +51,7 @@ function contentOf(view: View, state: RecoveryState): Html {
 /** When and where it was asked for: so readers know whether it was them. */
 function askedFor(view: View, { requested_at, address, user_agent }: FactorRecovery): Html {
   return html`<dl>
-<dt>${view.t('mail.fact.time')}</dt><dd>${view.until(requested_at)}</dd>
+<dt>${view.t('mail.fact.time')}</dt><dd>${exactTime(requested_at)}</dd>
 <dt>${view.t('mail.fact.device')}</dt><dd>${deviceName(user_agent) ?? '?'}</dd>
 <dt>${view.t('mail.fact.address')}</dt><dd>${address === null ? '?' : html`<bdi>${address}</bdi>`}</dd>
 </dl>`;
