@@ -57,7 +57,8 @@ export function handleErrors(
       request.log.error({ ...log, err: undefined, reason: storeReason(error) }, 'failed');
     else if (failed) request.log.error(log, 'failed');
     else request.log.debug(log, 'refused');
-    if (refusal.code === 'reauthentication_required' && wantsPage(request)) await keepInterruptedForm(deps, request);
+    if (refusal.code === 'reauthentication_required' && wantsPage(request, refusal))
+      await keepInterruptedForm(deps, request);
     return sendRefusal(deps, request, reply, refusal, id);
   });
   app.setNotFoundHandler((request, reply) => sendRefusal(deps, request, reply, notFound()));
@@ -87,7 +88,7 @@ export function sendRefusal(
   reply.headers(refusal.headers);
   const format = request.server.refusalFormats?.find(({ prefix }) => request.url.startsWith(prefix));
   if (format !== undefined) return reply.code(refusal.status).type(format.type).send(format.bodyOf(refusal));
-  if (wantsPage(request)) {
+  if (wantsPage(request, refusal)) {
     const signInPath = signInPathFor(request, refusal);
     if (signInPath !== undefined) return reply.redirect(signInPath, 303);
     const view = { ...viewOf(deps, request), query: undefined }; // the refused query is not repeated, not even in a link
@@ -196,9 +197,12 @@ function headingOf({ status, code, title, userMessage }: RequestError): MessageD
   return { key: headings[code] ?? (status >= 500 ? 'error.ours' : 'error.refused') };
 }
 
-/** On an address for people unless they ask for JSON; on an unknown address only if they ask for a page. */
-const wantsPage = (request: FastifyRequest): boolean =>
-  request.is404
+/**
+ * On an address for people unless they ask for JSON; only if they ask for a page on an unknown address, and on one that takes another
+ * method, where the route may be that of a page with a parameter in its place.
+ */
+const wantsPage = (request: FastifyRequest, { code }: Pick<RequestError, 'code'>): boolean =>
+  request.is404 || code === 'method_not_allowed'
     ? request.headers.accept?.includes('text/html') === true
     : request.routeOptions.config?.page === true && !prefersJson(request);
 
