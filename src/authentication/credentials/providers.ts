@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isLoopback } from '../../platform/ip-address.ts';
+import { readNamedFile } from '../../platform/named-files.ts';
 import { type PictureFile, readPicture } from '../../platform/picture-files.ts';
 import { displayNameProblem } from '../../platform/text.ts';
 
@@ -173,8 +173,7 @@ export function readProviderLogo(file: Buffer): PictureFile | 'size' | 'type' | 
 
 /** @returns its path, once its bytes were looked at. */
 function readLogo(path: string, prefix: string, refuse: Refuse): string {
-  if (!existsSync(path)) return refuse(`${prefix}_LOGO names a file that does not exist.`);
-  if (typeof readProviderLogo(readFileSync(path)) === 'string')
+  if (typeof readProviderLogo(readNamedFile(`${prefix}_LOGO`, path, refuse)) === 'string')
     return refuse(
       `${prefix}_LOGO must name a PNG, JPEG or WebP file of at most ${maxLogoKb} KB, a square of at most ${maxLogoSide} pixels.`,
     );
