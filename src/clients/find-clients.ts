@@ -53,6 +53,7 @@ export const listings = [
   'rejected',
   'suspended',
   'outside',
+  'unseen_logo',
 ] as const satisfies ClientListing[];
 
 export const orders = ['oldest', 'newest'] as const satisfies Order[];

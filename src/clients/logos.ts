@@ -88,6 +88,16 @@ export async function chooseLogo(
   return there === null ? none : { logo_id: there, also: showLogo(client_id, there) };
 }
 
+/** Whether a picture came since the last decision about a client that shows none: that there is none is then a decision, too. */
+export const isUnseen = (
+  { status, logo_id, updated_at }: Pick<Client, 'status' | 'logo_id' | 'updated_at'>,
+  { picture_id, fetched_at }: Pick<LogoRow, 'picture_id' | 'fetched_at'>,
+): boolean => status === 'approved' && logo_id === null && picture_id !== null && (fetched_at ?? 0) > updated_at;
+
+/** The picture of a client that {@link isUnseen}. */
+export const unseenLogoOf = async ({ db }: Pick<Deps, 'db'>, client: Client): Promise<string | undefined> =>
+  (await logosOf(db, client.client_id)).find((row) => isUnseen(client, row))?.picture_id ?? undefined;
+
 /** What reviewers read of the address that a client wants, or has. */
 export type LogoState = {
   url: string;

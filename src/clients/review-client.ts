@@ -27,7 +27,7 @@ import {
 import { readClientGroups } from './client-groups.ts';
 import type { Deps } from './deps.ts';
 import { findAnyClient } from './find-clients.ts';
-import { chooseLogo } from './logos.ts';
+import { chooseLogo, unseenLogoOf } from './logos.ts';
 import { requireProfile } from './profile.ts';
 import { mailToOwner } from './review-mails.ts';
 import { refuseSelfApproval } from './reviewer.ts';
@@ -298,11 +298,14 @@ export async function changePolicy(
         : await chooseLogo(deps, client, client, change.logo_id);
     const to = { ...approvedPolicyAfter(client, change), logo_id: logo.logo_id };
     isChanged = !sameJson(to, { ...approvedPolicyAfter(client, {}), logo_id: client.logo_id });
+    const declined = change.logo_id === null && !isChanged ? await unseenLogoOf(deps, client) : undefined;
+    isChanged ||= declined !== undefined;
     if (!isChanged) return undefined;
     requireProfile({ ...client, ...to });
     const isRegistered = to.id_token_signed_response_alg !== client.id_token_signed_response_alg;
     const revision = isRegistered && { revision: client.revision + 1 };
-    return { action: 'client.policy_changed', to: { ...to, ...revision }, also: logo.also };
+    const said = declined !== undefined && { after: { declined_logo: declined } };
+    return { action: 'client.policy_changed', to: { ...to, ...revision }, also: logo.also, ...said };
   });
   return { after, isChanged };
 }

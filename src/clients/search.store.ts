@@ -12,11 +12,20 @@ import { inQueue, withoutSecrets, withPendingChange } from './store.ts';
 import { clientTerms } from './terms.store.ts';
 
 /**
- * `waiting` is what needs a review, new clients and pending changes alike; `outside` what came by itself and no user has asked for.
+ * `waiting` is what needs a review, new clients and pending changes alike; `outside` what came by itself and no user has asked for;
+ * `unseen_logo` what is approved with the address of a logo that no reviewer has looked at.
  */
-export type ClientListing = ClientStatus | 'all' | 'waiting' | 'pending_change' | 'outside';
+export type ClientListing = ClientStatus | 'all' | 'waiting' | 'pending_change' | 'outside' | 'unseen_logo';
 
 const notAskedFor = sql`(c.status = 'pending_review' and c.origin is not null and c.review_asked_at is null)`;
+
+/**
+ * It was approved before logos were fetched, or before its host answered: a decision about the client after the picture came was one about
+ * the picture. As the index `clients_without_logo` has it, word for word.
+ */
+const withUnseenLogo = sql`(coalesce(c.status, '') = 'approved' and c.logo_id is null and c.logo_url is not null
+  and not exists (select 1 from client_logos l where l.client_id = c.client_id
+                     and (l.picture_id is null or l.fetched_at <= c.updated_at)))`;
 
 const inStatus = (status: ClientStatus): Sql => sql`c.status = ${status}`;
 
@@ -25,6 +34,7 @@ function partsOf(listing: ClientListing): readonly Sql[] {
   if (listing === 'all') return [sql`c.status <> 'deleted'`];
   if (listing === 'waiting') return [inQueue, withPendingChange];
   if (listing === 'outside') return [notAskedFor];
+  if (listing === 'unseen_logo') return [withUnseenLogo];
   return listing === 'pending_change' ? [withPendingChange] : [inStatus(listing)];
 }
 const isListed = (listing: ClientListing): Sql =>
@@ -216,7 +226,15 @@ const comparePlaces = (one: Place, other: Place): number =>
 
 const clientOf = ({ term: _, ...client }: { term: string } & Omit<Client, 'secrets'>): Client => withoutSecrets(client);
 
-const countedListings = ['pending_review', 'pending_change', 'approved', 'rejected', 'suspended', 'outside'] as const;
+const countedListings = [
+  'pending_review',
+  'pending_change',
+  'approved',
+  'rejected',
+  'suspended',
+  'outside',
+  'unseen_logo',
+] as const;
 export type ClientCounts = Record<(typeof countedListings)[number] | 'queued', number>;
 
 const Counts = row('clients', {
@@ -226,6 +244,7 @@ const Counts = row('clients', {
   rejected: integer,
   suspended: integer,
   outside: integer,
+  unseen_logo: integer,
   queued: integer,
 });
 

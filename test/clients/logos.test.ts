@@ -360,3 +360,55 @@ testSignet(
     assert.equal((await fetched(signet, `/logos/${logo_id}`)).status, 200);
   },
 );
+
+testSignet(
+  'approved clients whose logo no reviewer has looked at are listed and counted, until one has decided about it',
+  { env: reachesLogos },
+  async ({ signet, t }) => {
+    const host = await openLogoHost(t, signet);
+    const admin = await signet.signedInUser({ role: 'admin' });
+    host.givePicture('/logo.png');
+    const clients = [];
+    for (const name of ['Old', 'Late', 'Broken', 'Fine'])
+      clients.push(await signet.registerClient({ name, logo_url: `${logoHost}/logo.png`, consent: 'required' }));
+    await signet.registerClient({ name: 'Without' });
+    const [old, late, broken, fine] = clients.map(({ client_id }) => client_id);
+    const db = plain(signet.deps.db);
+    await db.run('delete from client_logos where client_id in ($1, $2)', [old!, broken!]);
+    const listed = async () => {
+      const { json } = await admin.browser.get('/v1/admin/clients?status=unseen_logo');
+      return (json!.clients as { name: string }[]).map(({ name }) => name).sort();
+    };
+    assert.deepEqual(await listed(), ['Broken', 'Old'], 'the others are about to be fetched');
+    signet.clock.advance(60);
+    await signet.runJobs();
+    assert.deepEqual(await listed(), ['Broken', 'Fine', 'Late', 'Old'], 'whose host answered after the approval');
+
+    const page = await admin.browser.get('/admin/clients');
+    assert.match(page.text, pattern`state=unseen_logo"[^>]*>${sentence('admin.clients.filter.unseen_logo')} \(4\)<`);
+    const list = await admin.browser.get('/admin/clients?state=unseen_logo');
+    for (const id of [old, late, broken, fine]) assert.ok(list.text.includes(`href="/admin/clients/${id}"`));
+    assert.match(list.text, sentence('admin.clients.unseen_logo'));
+
+    const decide = async (client_id: string, logo_id: string | null) => {
+      signet.clock.advance(1);
+      const answer = await admin.browser.patch(`/v1/admin/clients/${client_id}/policy`, { logo_id });
+      assert.equal(answer.status, 200, answer.text);
+    };
+    await decide(fine!, (await readBy(admin, fine!)).logo!.picture_id);
+    await decide(late!, null);
+    assert.deepEqual(
+      await listed(),
+      ['Broken', 'Late', 'Old'].filter((name) => name !== 'Late'),
+    );
+    host.give('/logo.png', { status: 404 });
+    assert.equal((await admin.browser.postEmpty(`/v1/admin/clients/${broken}/logo`)).status, 200);
+    assert.deepEqual(await listed(), ['Old'], 'there is nothing to look at');
+    host.givePicture('/logo.png');
+    assert.equal((await admin.browser.postEmpty(`/v1/admin/clients/${old}/logo`)).status, 200);
+    assert.deepEqual(await listed(), ['Old']);
+    await decide(old!, (await readBy(admin, old!)).logo!.picture_id);
+    assert.deepEqual(await listed(), []);
+    assert.doesNotMatch((await admin.browser.get('/admin/clients')).text, /state=unseen_logo/);
+  },
+);

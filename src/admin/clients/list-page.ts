@@ -16,7 +16,16 @@ import { adminTab, buttonForm, clientPath, doneNotice, searchForm } from '../com
 import { hostsPath } from './hosts-page.ts';
 
 /** What the list can be narrowed to. `waiting` is everything that an administrator should look at. */
-export const clientFilters = ['waiting', 'outside', 'changes', 'approved', 'rejected', 'suspended', 'all'] as const;
+export const clientFilters = [
+  'waiting',
+  'outside',
+  'changes',
+  'unseen_logo',
+  'approved',
+  'rejected',
+  'suspended',
+  'all',
+] as const;
 export type ClientFilter = (typeof clientFilters)[number];
 
 /** A list, or what a search in all states has found. */
@@ -56,12 +65,12 @@ ${doneNotice(view, { query }, 'clients', ['deleted', 'review_mails'])}
 <p class="actions">${view.may('clients:write') && html`<a class="button" href="${path}/register" id="client-register">${view.t('admin.clients.register')}</a>`}${readsDocuments && html` <a class="button quiet" href="${hostsPath}" id="client-hosts">${view.t('admin.hosts.title')}</a>`}</p>
 ${searchForm(view, 'clients', q)}
 <nav aria-label="${view.t('admin.clients.filter')}"><p class="actions">${clientFilters
-      .filter((one) => one !== 'outside' || counts.outside > 0 || filter === one)
+      .filter((one) => (one !== 'outside' && one !== 'unseen_logo') || counts[one] > 0 || filter === one)
       .map(
         (one) =>
           html`<a href="${pathWith(path, { state: one })}"${q === '' && one === filter && html` aria-current="page"`}>${view.t(`admin.clients.filter.${one}`)} (${counted(view, counts[one], countedAtMost)})</a>\n`,
       )}</p></nav>
-${!complete && html`<p class="advice" id="clients-incomplete">${view.t('admin.clients.find.incomplete')}</p>`}
+${q === '' && filter === 'unseen_logo' && clients.length > 0 && html`<p class="advice">${view.t('admin.clients.unseen_logo')}</p>`}${!complete && html`<p class="advice" id="clients-incomplete">${view.t('admin.clients.find.incomplete')}</p>`}
 ${
   q !== '' &&
   clients.length > 0 &&
@@ -86,7 +95,7 @@ const clearSearch = (view: View) =>
 function nothing(view: View, { filter, q, next }: ClientListView): Html {
   if (q === '') {
     if (filter === 'all') return emptyList(view.t('admin.clients.none.registered'));
-    const isQueue = filter === 'waiting' || filter === 'changes' || filter === 'outside';
+    const isQueue = filter === 'waiting' || filter === 'changes' || filter === 'outside' || filter === 'unseen_logo';
     const key = isQueue ? 'admin.clients.none.waiting' : 'admin.clients.none';
     return emptyList(view.t(key), { path: pathWith(path, { state: 'all' }), label: view.t('admin.clients.none.all') });
   }

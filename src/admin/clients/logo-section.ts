@@ -1,5 +1,5 @@
 import { type Client, needsReview } from '../../clients/client.ts';
-import { type LogoState, logoProblemText } from '../../clients/logos.ts';
+import { isUnseen, type LogoState, logoProblemText } from '../../clients/logos.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { type Html, html, untrustedUrl } from '../../platform/pages/html.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -41,10 +41,11 @@ function missing(view: View, { problem, detail, is_waiting }: LogoState): Html {
 }
 
 /** Of an approved client. While a change waits, its approval decides. */
-function changes(view: View, client: Client, { picture_id, is_shown }: LogoState): Html {
+function changes(view: View, client: Client, logo: LogoState): Html {
+  const { picture_id, is_shown } = logo;
   const path = `${clientPath(client)}/logo/shown`;
   const form = (text: Html, id: string, logo_id: string) =>
     buttonForm(text, { path, id, style: 'quiet', fields: hidden('logo_id', logo_id) });
   return html`${picture_id !== null && !is_shown && form(view.t('admin.clients.logo.show'), 'client-logo-show', picture_id)}
-${client.logo_id !== null && form(view.t('admin.clients.logo.remove'), 'client-logo-remove', '')}`;
+${(client.logo_id !== null || isUnseen(client, logo)) && form(view.t('admin.clients.logo.remove'), 'client-logo-remove', '')}`;
 }

@@ -58,7 +58,7 @@ export const clientOperations = {
       status: Type.Optional(
         Type.Enum([...listings], {
           description:
-            '`waiting`: new clients and changes that are pending review. `outside`: new ones that came by themselves, and whose review no user has asked for.',
+            '`waiting`: new clients and changes that are pending review. `outside`: new ones that came by themselves, and whose review no user has asked for. `unseen_logo`: approved ones whose logo no reviewer has looked at.',
         }),
       ),
       query: Type.Optional(
