@@ -19,16 +19,16 @@ export const receiver: Access<Deps, { by: Receiver }> = {
   description: `A service credential needs the permission \`${permission}\`. An approved client with a secret or a key has a stream about its own users.`,
   alternatives: [clientSecret],
   refusals: ['invalid_client', 'access_denied', 'rate_limited'],
-  async authenticate(deps, { headers: { authorization }, ip: address }) {
+  async authenticate(deps, { headers: { authorization, 'user-agent': userAgent }, ip: address }) {
     const shown = readShown(authorization);
     if ('assertion' in shown) {
       const form = { client_assertion_type: assertionType, client_assertion: shown.assertion };
-      return { by: await client(deps, { authorization: undefined, form, address }) };
+      return { by: await client(deps, { authorization: undefined, form, address, userAgent }) };
     }
     const { client_id, client_secret } = shown;
     if (!isCredentialId(client_id)) {
       const basic = Buffer.from(`${encodeURIComponent(client_id)}:${encodeURIComponent(client_secret)}`);
-      const request = { authorization: `Basic ${basic.toString('base64')}`, form: {}, address };
+      const request = { authorization: `Basic ${basic.toString('base64')}`, form: {}, address, userAgent };
       return { by: await client(deps, request) };
     }
     const { credential_id } = await authenticateService(deps, { client_id, client_secret, address }, permission);
