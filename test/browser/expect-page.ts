@@ -93,7 +93,7 @@ export async function expectToFit(page: Page, width: number): Promise<void> {
   assert.deepEqual(broken, [], `${page.url()} breaks these words at ${width} px`);
 }
 
-/** Runs in the page. A hyphen is no break; what programs and people have written may be one long word. */
+/** Runs in the page. A hyphen is no break, but for that after a Hebrew prefix; what programs and people have written may be one long word. */
 function measure(): { overflow: number; broken: string[] } {
   const broken: string[] = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -103,7 +103,7 @@ function measure(): { overflow: number; broken: string[] } {
     if (!element?.checkVisibility() || element.closest('code, pre, bdi, option, .unseen, [lang]:not(html)')) continue;
     // Chinese and Japanese have no spaces, and break anywhere.
     const words =
-      /(?<![\w@.\/])[\p{L}--[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー]]+(?!\p{L}|[@.\/_]\w)/gv;
+      /(?<![\w@.\/])[[\p{L}\u05be]--[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー]]+(?!\p{L}|[@.\/_]\w)/gv;
     for (const { 0: word, index } of (textContent ?? '').matchAll(words)) {
       const range = document.createRange();
       range.setStart(node, index);

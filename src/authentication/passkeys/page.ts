@@ -1,3 +1,4 @@
+import { betweenSentences } from '../../platform/i18n/formats.ts';
 import { alert, notice } from '../../platform/pages/form.ts';
 import { type Html, html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
@@ -43,8 +44,7 @@ function passkeyItem(view: View, passkey: Passkey): Html {
   return html`
 <li>
 <div><strong><bdi>${passkey.name}</bdi></strong> <span class="badge">${t(passkey.backed_up_at === null ? 'passkey.one_device' : 'passkey.synced')}</span>
-<p class="soft">${t('passkey.created', { when: view.day(passkey.created_at) })}
-${passkey.last_used_at === null ? t('passkey.unused') : t('passkey.used', { when: view.ago(passkey.last_used_at) })}</p></div>
+<p class="soft">${t('passkey.created', { when: view.day(passkey.created_at) })}${betweenSentences(view.locale)}${passkey.last_used_at === null ? t('passkey.unused') : t('passkey.used', { when: view.ago(passkey.last_used_at) })}</p></div>
 <details><summary aria-label="${t('passkey.rename.which', { passkey: passkey.name })}">${t('passkey.rename.summary')}</summary>
 <form method="post" action="${passkeysPath}/${id}/name">
 <label for="name-${id}">${t('passkey.name')}</label>

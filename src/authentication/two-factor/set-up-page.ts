@@ -1,3 +1,4 @@
+import { betweenSentences } from '../../platform/i18n/formats.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { type Html, html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
@@ -33,7 +34,7 @@ export const setUpPage = (view: View, form: SetUpForm): Page => ({
   endsAt: form.endsAt,
   scripts: passkeyScripts,
   content: html`<h1>${view.t('set_up.title')}</h1>
-<p>${why(view, form)} ${view.t('set_up.what')}</p>
+<p>${why(view, form)}${betweenSentences(view.locale)}${view.t('set_up.what')}</p>
 ${form.problem}
 ${form.enrollment ? appSteps(view, form, form.enrollment) : appChoice(view, form)}
 ${form.canHavePasskeys && passkeyChoice(view, form)}

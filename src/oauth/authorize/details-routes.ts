@@ -9,6 +9,7 @@ import type { Session } from '../../authentication/statements.ts';
 import { appForUsers } from '../../clients/presentation.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import { type Parameters, readForm } from '../../platform/http/parameters.ts';
+import { betweenSentences } from '../../platform/i18n/formats.ts';
 import { fieldAlert, hidden } from '../../platform/pages/form.ts';
 import { html, untrustedEmail } from '../../platform/pages/html.ts';
 import { type Page, sendPage } from '../../platform/pages/page.ts';
@@ -83,7 +84,7 @@ function detailsPage(view: View, { pending, app, session, missing, form, problem
     endsAt: parameters.redirect_uri,
     content: html`<h1>${view.t('details.title')}</h1>
 ${continuesTo(view, app)}
-<p class="soft">${view.t('details.what', { service: view.branding.name })} ${view.t('details.as', { email: untrustedEmail(session.email) })}</p>
+<p class="soft">${view.t('details.what', { service: view.branding.name })}${betweenSentences(view.locale)}${view.t('details.as', { email: untrustedEmail(session.email) })}</p>
 ${fieldAlert(view, problems)}
 <form method="post" action="${path}">
 ${hidden('request', request_id)}${hidden('user', session.user_id)}

@@ -25,6 +25,15 @@ export const numberFormat = (locale: Locale, options: Intl.NumberFormatOptions =
 export const relativeTimeFormat = (locale: Locale, options: Intl.RelativeTimeFormatOptions = {}) =>
   keep('relative', locale, options, () => new Intl.RelativeTimeFormat(locale, options));
 
+const hasSpaces = (locale: Locale) => !/^(?:ja|zh)\b/.test(locale);
+
+/** What stands between two sentences. */
+export const betweenSentences = (locale: Locale): string => (hasSpaces(locale) ? ' ' : '');
+
+/** A number with its unit: Japanese writes "10分前", where Unicode has a space. */
+export const withUnit = (locale: Locale, text: string): string =>
+  locale.startsWith('ja') ? text.replaceAll(' ', '') : text;
+
 /** Which of two texts comes first in a list. */
 export const collator = (locale: Locale) => keep('collator', locale, {}, () => new Intl.Collator(locale));
 

@@ -106,14 +106,14 @@ for (const locale of locales) {
 const typography: readonly { rule: string; locales: readonly Locale[]; broken: RegExp; except?: RegExp }[] = [
   {
     rule: 'a number stays with the word that follows it',
-    locales: ['cs', 'de', 'es', 'fr', 'it', 'nl', 'pl', 'pt-BR'],
+    locales: ['ar', 'cs', 'de', 'es', 'fr', 'he', 'hi', 'it', 'nl', 'pl', 'pt-BR', 'tr', 'uk'],
     // Not a year, and not the "=1" of a plural form.
     broken: /(?<![=\w-])(?:\d{1,3}|#|\{(?:count|days|kb|max|min|minutes|short|side|total)\}) (?=\p{L})/u,
   },
   {
     rule: 'an e-mail is one word, with a hyphen at which no line ends',
-    locales: ['cs', 'de', 'fr', 'nl', 'pl', 'pt-BR'],
-    broken: /\be-mail/i,
+    locales: ['cs', 'de', 'fr', 'nl', 'pl', 'pt-BR', 'tr'],
+    broken: /\be-(?:mail|posta)/i,
     except: /^mail\./, // searched by other programs, which may know one hyphen
   },
   {
@@ -126,6 +126,21 @@ const typography: readonly { rule: string; locales: readonly Locale[]; broken: R
     locales: ['fr'],
     broken: /(?<!\u202f)[?!;]|(?<!\u00a0|https?):(?!\d)|(?<!\u00a0)»|«(?!\u00a0)/,
     except: /^problem\.email\.routed$/, // names these characters
+  },
+  {
+    rule: 'no space is beside a letter, but before 様',
+    locales: ['ja'],
+    broken: /[ぁ-ヿ\p{sc=Han}] (?=[\w{ぁ-ヿ\p{sc=Han}])|[\w}] (?!様)(?=[ぁ-ヿ\p{sc=Han}])/u,
+  },
+  {
+    rule: 'no space is after a day, which ends in 日',
+    locales: ['zh-Hans', 'zh-Hant'],
+    broken: /\{day\} \p{sc=Han}/u,
+  },
+  {
+    rule: 'a prefix is joined by a maqaf, at which no line ends before Latin letters',
+    locales: ['he'],
+    broken: /\p{sc=Hebr}-[\w{]/u,
   },
 ];
 for (const { rule, locales: held, broken, except } of typography) {

@@ -3,7 +3,7 @@ import { type Clock, isInCalendar, now } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { cookie, cookieNames, setCookie } from '../http/cookies.ts';
 import { type Parameters, parseParameters, queryOf } from '../http/parameters.ts';
-import { dateFormat, numberFormat, relativeTimeFormat } from '../i18n/formats.ts';
+import { dateFormat, numberFormat, relativeTimeFormat, withUnit } from '../i18n/formats.ts';
 import {
   chooseLocale,
   findLocale,
@@ -183,7 +183,7 @@ const units = [
 function ago(locale: Locale, seconds: number): string {
   const format = relativeTimeFormat(locale, { numeric: 'auto' });
   for (const [unit, length] of units) {
-    if (Math.abs(seconds) >= length) return format.format(Math.trunc(seconds / length), unit);
+    if (Math.abs(seconds) >= length) return withUnit(locale, format.format(Math.trunc(seconds / length), unit));
   }
   return seconds > 0 ? format.format(0, 'second') : translatePlain(locale, { key: 'time.just_now' });
 }
@@ -194,13 +194,13 @@ const unitOf = (seconds: number) => units.find(([, length]) => seconds >= length
 /** Who tries again when it is over is not too early. */
 function inTime(locale: Locale, seconds: number): string {
   const [unit, length] = unitOf(seconds);
-  return relativeTimeFormat(locale).format(Math.ceil(seconds / length), unit);
+  return withUnit(locale, relativeTimeFormat(locale).format(Math.ceil(seconds / length), unit));
 }
 
 function duration(locale: Locale, seconds: number): string {
   const [unit, length] = unitOf(seconds);
   const format = numberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' });
-  return format.format(Math.ceil(seconds / length));
+  return withUnit(locale, format.format(Math.ceil(seconds / length)));
 }
 
 /** Long enough for a sign-in; a user's profile has a permanent setting. */

@@ -2,7 +2,7 @@ import { activityDays } from '../../audit/read-activity.ts';
 import { accountTab } from '../../authentication/account-tab.ts';
 import { alertPath } from '../../authentication/alerts/raise-alert.ts';
 import { methodsInWords } from '../../authentication/sessions/page.ts';
-import { numberFormat } from '../../platform/i18n/formats.ts';
+import { numberFormat, withUnit } from '../../platform/i18n/formats.ts';
 import { type Html, html, ipAddress, untrusted } from '../../platform/pages/html.ts';
 import { badge, emptyList, exactTime, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
@@ -69,7 +69,7 @@ const option = (value: string, label: Html | string, isChosen: boolean): Html =>
   html`<option value="${value}"${isChosen && html` selected`}>${label}</option>`;
 
 const inDays = ({ region }: View, days: number): string =>
-  numberFormat(region, { style: 'unit', unit: 'day', unitDisplay: 'long' }).format(days);
+  withUnit(region, numberFormat(region, { style: 'unit', unit: 'day', unitDisplay: 'long' }).format(days));
 
 function eventItem(view: View, event: ActivityRecord): Html {
   const { t } = view;
