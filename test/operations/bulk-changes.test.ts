@@ -13,6 +13,7 @@ import { sliceRows } from '../../src/platform/db/slices.ts';
 import { pace, type RunSlice } from '../../src/platform/pace.ts';
 import { finishAccountDeletions } from '../../src/self-service/delete-account/delete-account.ts';
 import { exportUser } from '../../src/self-service/export/export-user.ts';
+import { newUserIn } from '../support/buckets.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
 import { openTransaction } from '../support/open-transaction.ts';
@@ -84,7 +85,9 @@ testSignet('a client with any number of grants is suspended at once and for good
   const client = await signet.registerClient();
   const beside = await signet.registerClient();
   const user = await signet.signedInUser();
-  await fill(signet, await signet.signedInUser(), client);
+  const neighbour = await newUserIn(signet, signet.deps.db.of(user.user_id)); // few grants of a part are written at once
+  await neighbour.signIn();
+  await fill(signet, neighbour, client);
   const held = await user.obtainTokens(client);
   const waiting = await user.authorize(client);
   const other = await user.obtainTokens(beside);

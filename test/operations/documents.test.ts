@@ -354,9 +354,9 @@ async function newestSeal(settings: Settings): Promise<string> {
   return newest;
 }
 
-function pictureFile(name: string): string {
+function pictureFile(name: string, width = 240): string {
   const path = join(tmpdir(), `${process.pid}-${name}`);
-  writeFileSync(path, pngOf({ width: 240, height: 60 }));
+  writeFileSync(path, pngOf({ width, height: 60 }));
   return path;
 }
 
@@ -375,6 +375,7 @@ async function filledIn(
     'SEQ:SEAL': () => newestSeal(settings),
     'logo.png': () => pictureFile('logo.png'),
     'logo-dark.png': () => pictureFile('logo-dark.png'),
+    'acme.png': () => pictureFile('acme.png', 60),
   };
   return Promise.all(args.map(async (arg) => found[arg]?.() ?? arg));
 }
