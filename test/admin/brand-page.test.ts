@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
+import { brotliCompressSync } from 'node:zlib';
 import { message, pattern, sentence } from '../support/messages.ts';
 import { pngOf } from '../support/pictures.ts';
 import { plain } from '../support/plain-sql.ts';
-import { type Signet, startSignet, testSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet, testWithoutStore } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
 
 const path = '/admin/brand';
@@ -410,4 +411,26 @@ test('a long way back: the list of versions is bounded', async (t) => {
   const late = await post(admin, { ...(await drawn(admin)), version: '2', name: 'Late' });
   assert.equal(late.status, 409);
   assert.equal(formOf(late.text).name, 'Late');
+});
+
+testWithoutStore('the page and the preview in its frame weigh less than 60 KB with everything', async ({ signet }) => {
+  const admin = await signet.signedInUser({ role: 'admin' });
+  const page = await admin.browser.get(path);
+  const parts = [page.text];
+  for (const subject of ['sign_in', 'consent', 'mail'])
+    parts.push((await post(admin, { ...(await drawn(admin)), subject }, `${path}/preview`)).text);
+  const files = parts.flatMap((text) =>
+    [...text.matchAll(/<(?:link|script|img)\b[^>]*? (?:href|src)="(\/[^"]+)"/g)].map(([, file = '']) => file),
+  );
+  assert.ok(files.length > 3);
+  let shared = brotliCompressSync(page.text).length;
+  for (const file of new Set(files)) {
+    const answer = await fetch(signet.url + file);
+    assert.equal(answer.status, 200, file);
+    shared += brotliCompressSync(Buffer.from(await answer.arrayBuffer())).length;
+  }
+  for (const framed of parts.slice(1)) {
+    const bytes = shared + brotliCompressSync(framed).length;
+    assert.ok(bytes < 60 * 1024, `${bytes} bytes`);
+  }
 });

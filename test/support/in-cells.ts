@@ -15,6 +15,7 @@ export const inCells: Readonly<Record<string, readonly string[]>> = {
   'test/clients/own-clients.test.ts': ['clients'],
   'test/entitlements/entitlements.test.ts': ['a written entitlement'],
   'test/oauth/consent.test.ts': ['CO-01: a consent that was taken back asks again'],
+  'test/oauth/my-apps.test.ts': ["other people's apps are there once somebody uses them"],
   'test/oauth/refresh.test.ts': ['a refresh token'],
   'test/oauth/token.test.ts': ['an authorization code'],
   'test/self-service/sessions-and-connected-apps.test.ts': ['a user looks after their sessions and applications'],
