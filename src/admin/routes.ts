@@ -44,6 +44,7 @@ import { signalOperations } from './signals/operations.ts';
 import { signalPageRoutes } from './signals/page-routes.ts';
 import { accessOperations } from './users/access-operations.ts';
 import { accountOperations } from './users/account-operations.ts';
+import { alertOperations } from './users/alert-operations.ts';
 import { importBodyKb, importOperation } from './users/import-operation.ts';
 import { invitationOperations } from './users/invitation-operations.ts';
 import { userOperations } from './users/operations.ts';
@@ -90,6 +91,7 @@ export async function adminApiRoutes(app: FastifyInstance, deps: Deps) {
     ...Object.values(invitationOperations),
     ...Object.values(accessOperations),
     ...Object.values(recoveryOperations),
+    ...Object.values(alertOperations),
     ...Object.values(entitlementOperations),
     ...Object.values(keyOperations),
     ...Object.values(groupOperations),

@@ -14,6 +14,7 @@ import { testMail } from '../admin/settings/test-mail.ts';
 import { signalOperations } from '../admin/signals/operations.ts';
 import { accessOperations } from '../admin/users/access-operations.ts';
 import { accountOperations } from '../admin/users/account-operations.ts';
+import { alertOperations } from '../admin/users/alert-operations.ts';
 import { invitationOperations } from '../admin/users/invitation-operations.ts';
 import { userOperations } from '../admin/users/operations.ts';
 import { recoveryOperations } from '../admin/users/recovery-operations.ts';
@@ -277,7 +278,12 @@ export const commandGroups: readonly (readonly [heading: string, commands: Reado
   ],
   [
     'Sessions, grants and entitlements',
-    { ...commandsOf(accessOperations), ...commandsOf(recoveryOperations), ...commandsOf(entitlementOperations) },
+    {
+      ...commandsOf(accessOperations),
+      ...commandsOf(recoveryOperations),
+      ...commandsOf(alertOperations),
+      ...commandsOf(entitlementOperations),
+    },
   ],
   ['Clients', { ...clientCommands, ...importClientsCommand, ...commandsOf(clientOperations) }],
   ['Groups', commandsOf(groupOperations)],

@@ -31,6 +31,7 @@ export async function cataloguePages(seeded: SeededSignet, visitors: Visitors): 
     ...(await setUpPages(seeded, visitors)),
     ...(await consentPages(seeded, visitors)),
     ...(await logoutPages(seeded)),
+    ...(await alertPages(seeded)),
   ];
 }
 
@@ -118,11 +119,6 @@ async function recoveryPages(signet: SeededSignet['signet']): Promise<CatalogueP
   ];
 }
 
-async function aboutAda(signet: SeededSignet['signet'], { user_id }: SeededSignet['ada']): Promise<string> {
-  const { client_id } = await signet.registerClient({ name: 'Tide Tables' });
-  return raiseSomeAlert(signet, user_id, client_id);
-}
-
 /** Pages that a mail leads to. */
 async function linkPages({ signet, mailbox, ada, mary }: SeededSignet): Promise<CataloguePage[]> {
   const visitor = signet.newBrowser();
@@ -143,7 +139,6 @@ async function linkPages({ signet, mailbox, ada, mary }: SeededSignet): Promise<
       as: 'mary',
     },
     ...(await recoveryPages(signet)),
-    { name: 'alert', path: `/account/alerts/${await aboutAda(signet, ada)}`, as: 'ada' },
     { name: 'link-spent', path: `/reset/ln_${'A'.repeat(43)}`, as: 'visitor', status: 400 },
     { name: 'invitation', path: invitation, as: 'visitor' },
   ];
@@ -232,6 +227,20 @@ async function consentPages({ signet, ada, client }: SeededSignet, visitors: Vis
     { name: 'consent-with-logo', path: await waiting(visitors.ada, signet, pictured), as: 'ada' },
     { name: 'client-with-logo', path: `/admin/clients/${pictured.client_id}`, as: 'ada' },
     { name: 'account-choice', path: choice, as: 'ada' },
+  ];
+}
+
+/** A token that came twice, as its user, the owner of its client and an administrator see it. */
+async function alertPages({ signet, ada, client: { client_id } }: SeededSignet): Promise<CataloguePage[]> {
+  const alert_id = await raiseSomeAlert(signet, ada.user_id, client_id);
+  const ofClient = `/developer/clients/${client_id}/alerts`;
+  const ofUser = `/admin/users/${ada.user_id}/alerts`;
+  return [
+    { name: 'alert', path: `/account/alerts/${alert_id}`, as: 'ada' },
+    { name: 'developer-alerts', path: ofClient, as: 'ada' },
+    { name: 'developer-alert', path: `${ofClient}/${alert_id}`, as: 'ada' },
+    { name: 'admin-user-alerts', path: ofUser, as: 'ada' },
+    { name: 'admin-user-alert', path: `${ofUser}/${alert_id}`, as: 'ada' },
   ];
 }
 

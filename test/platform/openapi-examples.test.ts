@@ -245,6 +245,11 @@ const calls: Record<string, Prepare> = {
     ...asUser(given),
     path: { client_id: await pending(given) },
   }),
+  'get /v1/oauth/clients/{client_id}/alerts': async (given) => {
+    const client_id = await approved(given);
+    await raiseSomeAlert(given.signet, given.user.user_id, client_id);
+    return { browser: given.user.browser, path: { client_id } };
+  },
   'get /v1/oauth/clients/{client_id}/activity': async (given) => ({
     ...asUser(given),
     path: { client_id: await approved(given) },
@@ -433,6 +438,10 @@ const calls: Record<string, Prepare> = {
   },
   'post /v1/admin/users/{user_id}/reset-factors': ofUser,
   'put /v1/admin/users/{user_id}/role': ofUser,
+  'get /v1/admin/users/{user_id}/alerts': async (given) => {
+    await withAlert(given);
+    return ofUser(given);
+  },
   'get /v1/admin/users/{user_id}/trusted-browsers': async (given) => {
     await trustSomeBrowser(given.signet, given.user.user_id);
     return ofUser(given);

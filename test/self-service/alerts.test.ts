@@ -175,6 +175,82 @@ onBothEngines('a person reads both uses of a token that came twice', async (t, e
   });
 });
 
+onBothEngines('the owner of the app and an administrator read the same, each what they may know', async (t, engine) => {
+  const signet = await startSignet(t, { engine, env });
+  const owner = await signet.signedInUser();
+  const client = await signet.registerClient({ name: 'Field Notes', owner });
+  const user = await signet.signedInUser({ name: 'Ada Lovelace' });
+  const alert = await stolen(signet, user, client);
+  type Listed = Alert & { sub: string; likely: string };
+  const listed = async ({ browser }: TestUser, { client_id } = client as { client_id: string }) => {
+    const answer = await browser.get(`/v1/oauth/clients/${client_id}/alerts`);
+    assert.equal(answer.status, 200, answer.text);
+    return (answer.json as { alerts: Listed[] }).alerts;
+  };
+
+  await t.test('the owner reads both uses, the sub, and nothing else of the user', async () => {
+    const [one] = await listed(owner);
+    assert.deepEqual(
+      [one?.alert_id, one?.sub, one?.uses, one?.likely],
+      [alert.alert_id, user.user_id, alert.uses, 'leaked'],
+    );
+    const page = await owner.browser.get(`/developer/clients/${client.client_id}/alerts/${alert.alert_id}`);
+    assert.equal(page.status, 200);
+    for (const words of [user.user_id, '203.0.113.7', '198.51.100.24', message('developer.alert.check.leaked')])
+      assert.ok(page.text.includes(words), words);
+    for (const words of [user.email, 'Ada Lovelace', 'answered_from']) assert.ok(!page.text.includes(words), words);
+    const list = await owner.browser.get(`/developer/clients/${client.client_id}/alerts`);
+    assert.ok(list.text.includes(`/alerts/${alert.alert_id}`));
+  });
+
+  await t.test('another owner, another client and an unknown alert are not there', async () => {
+    const other = await signet.signedInUser();
+    const theirs = await signet.registerClient({ name: 'Theirs', owner: other });
+    assertRefused(await other.browser.get(`/v1/oauth/clients/${client.client_id}/alerts`), 404, 'not_found');
+    assert.deepEqual(await listed(other, theirs), []);
+    for (const path of [
+      `/developer/clients/${client.client_id}/alerts/${alert.alert_id}`,
+      `/developer/clients/${theirs.client_id}/alerts/${alert.alert_id}`,
+      `/developer/clients/${theirs.client_id}/alerts/alert_unknown`,
+    ])
+      assert.equal((await other.browser.get(path)).status, 404, path);
+  });
+
+  await t.test('of a client that runs where its user is, the owner reads networks', async () => {
+    const page = await signet.registerClient({ owner, client_type: 'public', application_type: 'native' });
+    const { refresh_token } = tokensOf(await page.redeem(await user.authorize(page), {}, app));
+    tokensOf(await page.refresh(refresh_token, {}, app));
+    signet.clock.advance(30);
+    const later = { ...app, 'x-forwarded-for': '2001:db8:1:2:3::4' };
+    assertRefused(await page.refresh(refresh_token, {}, later), 400, 'invalid_grant');
+    const [one] = await listed(owner, page);
+    assert.deepEqual(
+      [one?.uses.map(({ address }) => address), one?.likely],
+      [['203.0.113.0/24', '2001:db8:1::/48'], 'race'],
+    );
+    assert.deepEqual(
+      (await alertsOf(user))[0]?.uses.map(({ address }) => address),
+      ['203.0.113.7', '2001:db8:1:2:3::4'],
+    );
+  });
+
+  await t.test('an administrator reads all, with what the user has said', async () => {
+    const admin = await signet.signedInUser({ role: 'admin' });
+    assert.equal((await answerOf(user, alert, 'me')).status, 204);
+    const path = `/users/${user.user_id}/alerts`;
+    const { json } = await admin.browser.get(`/v1/admin${path}`);
+    const one = (json as { alerts: Alert[] }).alerts.find(({ alert_id }) => alert_id === alert.alert_id);
+    assert.deepEqual([one?.uses, one?.answer, one?.answered_from], [alert.uses, 'me', '127.0.0.1']);
+    const page = await admin.browser.get(`/admin${path}/${alert.alert_id}`);
+    for (const words of ['Ada Lovelace', 'Field Notes', '198.51.100.24', message('alert.me')])
+      assert.ok(page.text.includes(words), words);
+    assert.ok((await admin.browser.get(`/admin${path}`)).text.includes(`/alerts/${alert.alert_id}`));
+    const other = `/users/${owner.user_id}/alerts/${alert.alert_id}`;
+    assert.equal((await admin.browser.get(`/admin${other}`)).status, 404);
+    assertRefused(await owner.browser.get(`/v1/admin${path}`), 403, 'access_denied');
+  });
+});
+
 onBothEngines('a person says whether that was them', async (t, engine) => {
   const signet = await startSignet(t, { engine, env: { ...env, SIGNET_TRUSTED_BROWSER_DAYS: '30' }, mail: true });
   const client = await signet.registerClient({ name: 'Field Notes' });

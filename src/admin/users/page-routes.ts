@@ -21,12 +21,14 @@ import { locales } from '../../platform/i18n/translate.ts';
 import { doneOrUnchanged, type PageContext, sendDownload } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { ttlCache } from '../../platform/ttl-cache.ts';
+import { listAlerts, requireAlertOfUser } from '../../self-service/alerts/alerts.ts';
 import { explains, type Shown } from '../components.ts';
 import { pagesOf } from '../page-access.ts';
 import { accessOperations } from './access-operations.ts';
 import { userGrantsPage, userSessionsPage } from './access-pages.ts';
 import { accountOperations } from './account-operations.ts';
 import { editUserPage, invitationPage, invitePage, resetLinkPage } from './account-pages.ts';
+import { userAlertPage, userAlertsPage } from './alert-pages.ts';
 import { bulkPreviewPage, bulkResultPage, selectedPrefix } from './bulk-page.ts';
 import { bulkActions, changeSeveral, changesRole, previewOf } from './change-several.ts';
 import { entitlementHistoryPage } from './entitlement-history.ts';
@@ -131,6 +133,12 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     const user = await requireUser(deps, user_id);
     return userSessionsPage(view, user, q.trim(), await listSessions(deps, user_id, q));
   });
+  pages.show(`${one}/alerts`, async ({ view, user_id }) =>
+    userAlertsPage(view, await requireUser(deps, user_id), await listAlerts(deps, user_id)),
+  );
+  pages.show(`${one}/alerts/:alert_id`, async ({ view, user_id, alert_id }) =>
+    userAlertPage(view, await requireUser(deps, user_id), await requireAlertOfUser(deps, user_id, alert_id)),
+  );
   pages.show(`${one}/grants`, async ({ view, user_id, query: { q = '', after } }) => {
     const user = await requireUser(deps, user_id);
     const page = await listGrants(deps, user_id, { query: q, after, limit: grantsPerPage });

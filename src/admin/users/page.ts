@@ -74,6 +74,7 @@ export function userPage(view: View, of: UserView, shown: Shown): Page {
 <p class="soft">${untrustedEmail(user.email)} (${view.t(verified)})</p>${sameMailbox(view, user)}</div></div>
 ${mailRefusal(view, of.overview)}${of.recovery && recoveryNotice(view, of.recovery)}${shown.problem}${doneNotice(view, shown, 'users', done)}
 ${facts(view, of)}
+<p><a href="/admin/users/${user.user_id}/alerts" id="user-alerts">${view.t('admin.users.alerts')}</a></p>
 ${view.may('audit:read') && logLinks(view, user)}
 ${menuOf(view, sections)}
 ${sections.map(({ content }) => content)}`,

@@ -33,6 +33,7 @@ export const activityPage = (
   above: aboveClient(client),
   content: html`<h1>${view.t('developer.activity.title')}</h1>
 ${outcome}
+<p><a href="${clientPath(client)}/alerts" id="client-alerts">${view.t('developer.alerts')}</a></p>
 ${charts}
 <h2>${view.t('developer.failures')}</h2>
 <p class="soft">${view.t('developer.failures.intro')}</p>

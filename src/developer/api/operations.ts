@@ -19,6 +19,7 @@ import { nameInCode, nullable, operation, Time } from '../../platform/http/opera
 import { chooseLocale, consoleLocales, translatePlain } from '../../platform/i18n/translate.ts';
 import { Type } from '../../platform/schema.ts';
 import { Activity, clientActivity } from '../activity/activity.ts';
+import { alertsOfOwnClient, ClientAlert } from '../alerts/alerts.ts';
 import { clientOwner, recentClientOwner } from '../owner.ts';
 
 /** A client as its owner reads it (decisions §10). */
@@ -183,6 +184,23 @@ export const ownClientOperations = [
     refusals: ['not_found'],
     run: async (deps, { owner, client_id }) =>
       clientActivity(deps, await findOwnClient(deps, client_id, owner.owner_user_id)),
+  }),
+  operation({
+    ...one,
+    id: 'listClientAlerts',
+    method: 'GET',
+    path: `${path}/alerts`,
+    summary: 'List tokens of a client that came twice',
+    description:
+      'Both uses of each refresh token or code that was used again, and what was ended. Of a public client the addresses are those of networks, since it runs where its user is.',
+    answer: {
+      description: 'Newest first, of the last 90 days, 50 at most.',
+      schema: Type.Object({ alerts: Type.Array(ClientAlert, { description: 'Users are identified by `sub`.' }) }),
+    },
+    refusals: ['not_found'],
+    run: async (deps, { owner, client_id }) => ({
+      alerts: await alertsOfOwnClient(deps, await findOwnClient(deps, client_id, owner.owner_user_id)),
+    }),
   }),
   operation({
     ...one,

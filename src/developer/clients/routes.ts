@@ -17,6 +17,8 @@ import { readClientStatistics, readClientWeek } from '../../statistics/read-stat
 import { clientActivity, clientHistory } from '../activity/activity.ts';
 import { clientCharts } from '../activity/charts.ts';
 import { activityPage } from '../activity/page.ts';
+import { alertsOfOwnClient, requireAlertOfClient } from '../alerts/alerts.ts';
+import { clientAlertPage, clientAlertsPage } from '../alerts/page.ts';
 import { retry } from '../logout/operations.ts';
 import { logoutSection } from '../logout/page.ts';
 import { clientOwner, type Owner, recentClientOwner } from '../owner.ts';
@@ -78,6 +80,14 @@ export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
     });
   };
   pages.show(activityPath, (context) => showActivity(context, context));
+  pages.show(`${base}/alerts`, async (context) => {
+    const client = await clientOf(context);
+    return clientAlertsPage(context.view, client, await alertsOfOwnClient(deps, client));
+  });
+  pages.show(`${base}/alerts/:alert_id`, async (context) => {
+    const client = await clientOf(context);
+    return clientAlertPage(context.view, client, await requireAlertOfClient(deps, client, context.alert_id));
+  });
   pages.run(retry, {
     path: `${base}/logout-deliveries/retry`,
     input: ({ delivery_id = '' }) => ({ delivery_id }),

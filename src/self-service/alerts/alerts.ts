@@ -1,8 +1,9 @@
 import { type AlertKind, alertFacts, alertKindNames, isAlertKind } from '../../authentication/alerts/kinds.ts';
-import { type AlertRow, alertAnswers, alertsOfUser } from '../../authentication/statements.ts';
+import { type AlertRow, alertAnswers, alertsOfUser, findAlert } from '../../authentication/statements.ts';
 import { nameForUsers } from '../../clients/presentation.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { now } from '../../platform/clock.ts';
+import { notFound } from '../../platform/errors.ts';
 import { nullable, Time } from '../../platform/http/operation.ts';
 import type { UserId } from '../../platform/ids.ts';
 import { type Static, Type } from '../../platform/schema.ts';
@@ -35,11 +36,19 @@ export async function listAlerts(deps: Deps, user_id: UserId): Promise<AlertReco
   return (await Promise.all(alerts.map((alert) => recordOf(deps, alert)))).filter((one) => one !== undefined);
 }
 
+/** @throws {RequestError} `not_found` for one that is unknown, over, or another user's, and of a kind that only a later version knows. */
+export async function requireAlertOfUser(deps: Deps, user_id: UserId, alert_id: string): Promise<AlertRecord> {
+  const alert = await findAlert(deps.db, alert_id, { user_id }, now(deps));
+  const record = alert && (await recordOf(deps, alert));
+  if (!record) throw notFound();
+  return record;
+}
+
 async function recordOf(deps: Pick<Deps, 'clients'>, alert: AlertRow): Promise<AlertRecord | undefined> {
   return isAlertKind(alert.kind) ? alertRecord(deps, { ...alert, kind: alert.kind }) : undefined;
 }
 
-export async function alertRecord(
+async function alertRecord(
   { clients }: Pick<Deps, 'clients'>,
   {
     alert_id,

@@ -35,13 +35,19 @@ export function alertPage(view: View, shown: Shown): Page {
 ${alert.answer !== null && notice(answered(view, alert))}
 <p>${t(`alert.${texts}.what`, values)}</p>
 <h2>${t('alert.uses')}</h2>
-<ol class="items" id="uses">${alert.uses.map((use, place) => useItem(view, alert, use, place))}</ol>
+${useList(view, alert)}
 <h2>${t('alert.ended')}</h2>
 <p>${t(`alert.${texts}.ended`, values)}</p>
-${alert.access_tokens_until !== null && html`<p class="soft">${t('alert.ended.until', { when: exactTime(alert.access_tokens_until) })}</p>`}
+${untilWords(view, alert)}
 ${alert.answer === 'not_me' ? afterwards(view) : question(view, shown, t(`alert.${texts}.advice`, values))}`,
   };
 }
+
+export const untilWords = (
+  view: View,
+  { access_tokens_until: until }: Pick<AlertRecord, 'access_tokens_until'>,
+): Html | false =>
+  until !== null && html`<p class="soft">${view.t('alert.ended.until', { when: exactTime(until) })}</p>`;
 
 const appName = (view: View, { app }: AlertRecord): Html | false =>
   app !== null && (app.name === null ? view.t('activity.app_gone') : untrusted(app.name, 80));
@@ -52,8 +58,17 @@ const answered = (view: View, { answer, answered_at, answered_from }: AlertRecor
     address: ipAddress(answered_from ?? ''),
   });
 
+/** What of an alert its uses are shown by. */
+type Used = Pick<AlertRecord, 'kind' | 'uses'>;
+
+/** @param showsProof whether a key was proven, for who knows what that is. */
+export const useList = (view: View, { kind, uses }: Used, showsProof = false): Html =>
+  html`<ol class="items" id="uses">${uses.map((use, place) => useItem(view, { kind, uses }, { use, place, showsProof }))}</ol>`;
+
+type Placed = { use: AlertUse; place: number; showsProof: boolean };
+
 /** One of two uses, or the only one: when, by what, and from where. */
-function useItem(view: View, { kind, uses }: AlertRecord, use: AlertUse, place: number): Html {
+function useItem(view: View, { kind, uses }: Used, { use, place, showsProof }: Placed): Html {
   const { t } = view;
   const isLast = place === uses.length - 1;
   const isRefused = isLast && natureOf(kind).isRefused;
@@ -64,7 +79,9 @@ function useItem(view: View, { kind, uses }: AlertRecord, use: AlertUse, place: 
   ];
   return html`<li><div>
 <h3>${uses.length > 1 && html`${t(place === 0 ? 'alert.use.first' : 'alert.use.second')} `}${isRefused ? badge(t('alert.use.refused'), 'warn') : badge(t('alert.use.accepted'))}</h3>
-<dl>${facts.map(([label, value]) => html`<dt>${label}</dt><dd>${value ?? t('alert.use.unknown')}</dd>`)}</dl>
+<dl>${facts.map(([label, value]) => html`<dt>${label}</dt><dd>${value ?? t('alert.use.unknown')}</dd>`)}${
+    showsProof && html`<dt>DPoP</dt><dd>${t(use.dpop ? 'value.yes' : 'value.no')}</dd>`
+  }</dl>
 </div></li>
 `;
 }

@@ -1,14 +1,12 @@
 import type { FastifyInstance } from 'fastify';
-import { type Answered, answerAlert, requireAlert } from '../../authentication/alerts/answer-alert.ts';
-import { isAlertKind } from '../../authentication/alerts/kinds.ts';
+import { type Answered, answerAlert } from '../../authentication/alerts/answer-alert.ts';
 import { recentlySignedIn, setSessionCookie, signedIn } from '../../authentication/sessions/session.ts';
-import { type AlertRow, alertAnswers, passwordOf } from '../../authentication/statements.ts';
+import { alertAnswers, passwordOf } from '../../authentication/statements.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { notFound } from '../../platform/errors.ts';
 import { addOperations, operation } from '../../platform/http/operation.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import { Type } from '../../platform/schema.ts';
-import { AlertRecord, alertRecord, listAlerts } from './alerts.ts';
+import { AlertRecord, listAlerts, requireAlertOfUser } from './alerts.ts';
 import { alertPage } from './page.ts';
 
 const onAlerts = { tag: 'Account' } as const;
@@ -45,7 +43,7 @@ const showOwnAlert = operation({
   description: 'What is known of both uses, what was ended, and what you have said to it.',
   answer: { description: 'What is known of it.', schema: AlertRecord },
   refusals: ['not_found'],
-  run: async (deps: Deps, { alert_id, ...user }) => recordOf(deps, await requireAlert(deps, user, alert_id)),
+  run: (deps: Deps, { alert_id, session }) => requireAlertOfUser(deps, session.user_id, alert_id),
 });
 
 const answerOwnAlert = operation({
@@ -71,19 +69,13 @@ const answerOwnAlert = operation({
   },
 });
 
-/** @throws {RequestError} `not_found` for one of a kind that only a later version knows. */
-function recordOf(deps: Deps, alert: AlertRow): Promise<AlertRecord> {
-  if (!isAlertKind(alert.kind)) throw notFound();
-  return alertRecord(deps, { ...alert, kind: alert.kind });
-}
-
 const path = '/account/alerts/:alert_id';
 
 /** What a user is asked about: the page that mails and the list of what happened lead to. */
 export async function alertRoutes(app: FastifyInstance, deps: Deps) {
   addOperations(app, deps, [listOwnAlerts, showOwnAlert, answerOwnAlert]);
   pagesFor(app, deps, signedIn).show(path, async ({ view, alert_id, session }) => {
-    const alert = await recordOf(deps, await requireAlert(deps, { session }, alert_id));
+    const alert = await requireAlertOfUser(deps, session.user_id, alert_id);
     const losesPassword = deps.mail.works && (await passwordOf(deps.db, session.user_id)) !== undefined;
     return alertPage(view, { alert, losesPassword });
   });
