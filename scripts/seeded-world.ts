@@ -88,6 +88,8 @@ export type World = {
   ids: Record<Name, string>;
   clients: Record<'notes' | 'planner' | 'weather' | 'lookalike', Client>;
   webhook_id: string;
+  /** Ada is asked about a token that came twice. */
+  alert_id: string;
   totpSecret: string;
 };
 
@@ -192,11 +194,20 @@ export async function seed(
     await agent().send('POST', '/signin', { form: { username: accounts.edsger.email, password: 'a guess' } }, true);
   }
   await as.ada.post(`/v1/admin/users/${ids.kim}/disable`, { reason: 'Has left the company.' });
+  const { refresh_token } = await obtainTokens(as.ada, notes);
+  await pass?.(120);
+  for (const program of programs) {
+    await refresh(new Agent(app, origin, program), notes, String(refresh_token));
+    await pass?.(90);
+  }
+  const { json: asked } = await as.ada.send('GET', '/v1/me/alerts');
+  const [alert] = (asked.alerts as { alert_id: string; kind: string }[]).filter(({ kind }) => kind !== 'new_device');
   return {
     as,
     ids,
     clients: { notes, planner, weather, lookalike },
     webhook_id: String(webhook.webhook_id),
+    alert_id: alert?.alert_id ?? '',
     totpSecret: await enableTotp(as.grace, deps.clock()),
   };
 }
@@ -216,7 +227,7 @@ export function authorizePath({ client_id, redirect_uri }: Client): { path: stri
 }
 
 /** The authorization code flow, with a yes where the user is asked. */
-export async function obtainTokens(user: Agent, client: Client): Promise<void> {
+export async function obtainTokens(user: Agent, client: Client): Promise<Record<string, unknown>> {
   const { path, code_verifier } = authorizePath(client);
   let { location } = await user.send('GET', path);
   if (location.startsWith('/consent?')) {
@@ -230,7 +241,23 @@ export async function obtainTokens(user: Agent, client: Client): Promise<void> {
   const { client_id, client_secret, redirect_uri } = client;
   const authorization = client_secret === null ? undefined : basic(client_id, client_secret);
   const form = { grant_type: 'authorization_code', code, redirect_uri, code_verifier, client_id };
-  await user.send('POST', '/oauth/token', { form, authorization });
+  return (await user.send('POST', '/oauth/token', { form, authorization })).json;
+}
+
+/** Who use the same refresh token, one after the other: who has a copy, and the app. */
+const programs = [
+  { userAgent: 'python-requests/2.32.3', address: '198.51.100.24' },
+  { userAgent: 'okhttp/4.12.0', address: devices.phone.address },
+];
+
+async function refresh(program: Agent, { client_id, client_secret }: Client, refresh_token: string): Promise<void> {
+  const authorization = basic(client_id, client_secret ?? '');
+  await program.send(
+    'POST',
+    '/oauth/token',
+    { form: { grant_type: 'refresh_token', refresh_token }, authorization },
+    true,
+  );
 }
 
 /**

@@ -58,6 +58,7 @@ export const pictures: readonly Picture[] = [
   { name: 'totp-enrollment', as: 'mary', path: at('/account/security/totp'), ...desk, chance: secret },
   { name: 'sessions', as: 'mary', path: at('/account/sessions'), ...desk },
   { name: 'sessions-german-phone', as: 'mary', path: at('/account/sessions'), ...phone, locale: 'de' },
+  { name: 'alert', as: 'ada', path: ({ alert_id }) => `/account/alerts/${alert_id}`, ...desk },
   { name: 'my-apps', as: 'mary', path: at('/account/my-apps'), ...desk },
   { name: 'apps', as: 'mary', path: at('/account/apps'), ...desk },
   { name: 'developer', as: 'grace', path: at('/developer'), ...desk },

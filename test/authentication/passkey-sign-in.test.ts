@@ -111,7 +111,7 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
     const { db } = signet.deps;
     const sessions = await plain(db).all('select session_id from sessions where user_id = $1', [user.user_id]);
     assert.equal(sessions.length, 2);
-    assert.equal((await signet.auditLog({ target: user.user_id })).length, before);
+    assert.equal((await signet.auditLog({ target: user.user_id })).length, before + 1, 'that the browser is new');
   });
 
   await t.test('sign-in: a removed passkey and a disabled user answer like an unknown passkey', async () => {
@@ -157,6 +157,25 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
       await mailbox.next(user.email, sentence('mail.passkey_copied.subject'));
     }
     assert.equal((await signet.auditLog({ target: user.user_id, action: 'passkey.copy_suspected' })).length, 3);
+    const { json } = await user.browser.get('/v1/me/alerts');
+    type Alert = {
+      alert_id: string;
+      kind: string;
+      passkey: string;
+      uses: { at: number | null; address: string | null }[];
+    };
+    const alerts = (json as { alerts: Alert[] }).alerts.filter(({ kind }) => kind === 'passkey_copied');
+    assert.equal(alerts.length, 3, 'the person is asked about each');
+    const [{ alert_id, passkey, uses }] = alerts as [Alert];
+    const at = Math.floor(signet.clock() / 1000);
+    assert.deepEqual(
+      uses.map((use) => [use.at, use.address]),
+      [
+        [at, null],
+        [at, '127.0.0.1'],
+      ],
+    );
+    assert.ok((await user.browser.get(`/account/alerts/${alert_id}`)).text.includes(passkey));
     const { browser, answer } = await signInWithPasskey(signet, authenticator, { signCount: 12 });
     assertSignedIn(answer, browser);
   });

@@ -53,46 +53,52 @@ onBothEngines('a person reads both uses of a token that came twice', async (t, e
   const signet = await startSignet(t, { engine, env, mail: true });
   const client = await signet.registerClient({ name: 'Field Notes' });
 
-  await t.test('which came first, from where, by what, what was ended, and until when a token may live', async () => {
-    const user = await signet.signedInUser();
-    const alert = await stolen(signet, user, client);
-    const at = now(signet);
-    const { alert_id, kind, app: of, uses, uses_between, access_tokens_until, answer } = alert;
-    assert.deepEqual(
-      { kind, of, uses, uses_between, access_tokens_until, answer },
-      {
-        kind: 'refresh_token_replayed',
-        of: { client_id: client.client_id, name: 'Field Notes' },
-        uses: [
-          { at: at - 120, not_after: null, address: '203.0.113.7', agent: 'okhttp/4.12.0', dpop: false },
-          { at, not_after: null, address: '198.51.100.24', agent: 'python-requests/2.32.3', dpop: false },
-        ],
-        uses_between: 0,
-        access_tokens_until: at + 3600,
-        answer: null,
-      },
-    );
-    const page = await user.browser.get(`/account/alerts/${alert_id}`);
-    assert.equal(page.status, 200);
-    for (const words of ['203.0.113.7', '198.51.100.24', 'okhttp/4.12.0', 'python-requests/2.32.3', 'Field Notes'])
-      assert.ok(page.text.includes(words), words);
-    const first = page.text.indexOf('203.0.113.7');
-    assert.ok(first < page.text.indexOf('198.51.100.24'), 'the first use stands first');
-    assert.ok(page.text.includes(message('alert.not_me.password')));
+  await t.test(
+    'SA-01: which came first, from where, by what, what was ended, and until when a token may live',
+    async () => {
+      const user = await signet.signedInUser();
+      const alert = await stolen(signet, user, client);
+      const at = now(signet);
+      const { alert_id, kind, app: of, uses, uses_between, access_tokens_until, answer } = alert;
+      assert.deepEqual(
+        { kind, of, uses, uses_between, access_tokens_until, answer },
+        {
+          kind: 'refresh_token_replayed',
+          of: { client_id: client.client_id, name: 'Field Notes' },
+          uses: [
+            { at: at - 120, not_after: null, address: '203.0.113.7', agent: 'okhttp/4.12.0', dpop: false },
+            { at, not_after: null, address: '198.51.100.24', agent: 'python-requests/2.32.3', dpop: false },
+          ],
+          uses_between: 0,
+          access_tokens_until: at + 3600,
+          answer: null,
+        },
+      );
+      const page = await user.browser.get(`/account/alerts/${alert_id}`);
+      assert.equal(page.status, 200);
+      for (const words of ['203.0.113.7', '198.51.100.24', 'okhttp/4.12.0', 'python-requests/2.32.3', 'Field Notes'])
+        assert.ok(page.text.includes(words), words);
+      const first = page.text.indexOf('203.0.113.7');
+      assert.ok(first < page.text.indexOf('198.51.100.24'), 'the first use stands first');
+      assert.ok(page.text.includes(message('alert.not_me.password')));
 
-    const mail = await signet.mailbox.next(user.email, sentence('mail.grant_replayed.subject', { app: 'Field Notes' }));
-    assert.ok(mail.text.includes(`${signet.url}/account/alerts/${alert_id}`));
-    assert.match(mail.text, /203\.0\.113\.7 · okhttp\/4\.12\.0\n.*198\.51\.100\.24 · python-requests\/2\.32\.3/);
-    const [event] = await signet.auditLog({ action: 'security_alert.raised' });
-    const { url, uses: logged } = JSON.parse(event?.after_state ?? '{}');
-    assert.deepEqual(
-      [url, logged, event?.address],
-      [`${signet.url}/account/alerts/${alert_id}`, uses, '198.51.100.24'],
-    );
-    const activity = (await user.browser.get('/v1/me/activity?kind=apps')).json as { events: { alert_id: string }[] };
-    assert.equal(activity.events[0]?.alert_id, alert_id);
-    assert.ok((await user.browser.get('/account/activity')).text.includes(`href="/account/alerts/${alert_id}"`));
-  });
+      const mail = await signet.mailbox.next(
+        user.email,
+        sentence('mail.grant_replayed.subject', { app: 'Field Notes' }),
+      );
+      assert.ok(mail.text.includes(`${signet.url}/account/alerts/${alert_id}`));
+      assert.match(mail.text, /203\.0\.113\.7 · okhttp\/4\.12\.0\n.*198\.51\.100\.24 · python-requests\/2\.32\.3/);
+      const [event] = await signet.auditLog({ action: 'security_alert.raised' });
+      const { url, uses: logged } = JSON.parse(event?.after_state ?? '{}');
+      assert.deepEqual(
+        [url, logged, event?.address],
+        [`${signet.url}/account/alerts/${alert_id}`, uses, '198.51.100.24'],
+      );
+      const activity = (await user.browser.get('/v1/me/activity?kind=apps')).json as { events: { alert_id: string }[] };
+      assert.equal(activity.events[0]?.alert_id, alert_id);
+      assert.ok((await user.browser.get('/account/activity')).text.includes(`href="/account/alerts/${alert_id}"`));
+    },
+  );
 
   await t.test('a thief who came first, and went on, is told from the app that comes after', async () => {
     const user = await signet.signedInUser();
@@ -146,7 +152,7 @@ onBothEngines('a person reads both uses of a token that came twice', async (t, e
     );
   });
 
-  await t.test('another person, and nobody, reads none of it, and it is over after 90 days', async () => {
+  await t.test('SA-02: another person, and nobody, reads none of it, and it is over after 90 days', async () => {
     const user = await signet.signedInUser();
     const alert = await stolen(signet, user, client);
     const other = await signet.signedInUser();
@@ -188,7 +194,7 @@ onBothEngines('the owner of the app and an administrator read the same, each wha
     return (answer.json as { alerts: Listed[] }).alerts;
   };
 
-  await t.test('the owner reads both uses, the sub, and nothing else of the user', async () => {
+  await t.test('SA-02: the owner reads both uses, the sub, and nothing else of the user', async () => {
     const [one] = await listed(owner);
     assert.deepEqual(
       [one?.alert_id, one?.sub, one?.uses, one?.likely],
@@ -255,7 +261,7 @@ onBothEngines('a person says whether that was them', async (t, engine) => {
   const signet = await startSignet(t, { engine, env: { ...env, SIGNET_TRUSTED_BROWSER_DAYS: '30' }, mail: true });
   const client = await signet.registerClient({ name: 'Field Notes' });
 
-  await t.test('"that was me" is noted once, and changes nothing else', async () => {
+  await t.test('SA-04: "that was me" is noted once, and changes nothing else', async () => {
     const user = await signet.signedInUser();
     const other = await user.signedInElsewhere();
     const alert = await stolen(signet, user, client);
@@ -269,7 +275,7 @@ onBothEngines('a person says whether that was them', async (t, engine) => {
     assert.ok(!page.text.includes('id="me"') && page.text.includes('id="not-me"'), 'it can still be taken back');
   });
 
-  await t.test('"not me" ends all other access, and takes the password away', async () => {
+  await t.test('SA-03: "not me" ends all other access, and takes the password away', async () => {
     const user = await signet.signedInUser();
     const other = await user.signedInElsewhere();
     const elsewhere = await other.obtainTokens(client);
@@ -295,7 +301,8 @@ onBothEngines('a person says whether that was them', async (t, engine) => {
     // Said once: neither is there a second mail, nor does "me" take it back.
     assert.equal((await answerOf(user, alert, 'not_me')).status, 204);
     assert.equal((await answerOf(user, alert, 'me')).status, 204);
-    assert.equal((await alertsOf(user))[0]?.answer, 'not_me');
+    const said = (await alertsOf(user)).find(({ alert_id }) => alert_id === alert.alert_id);
+    assert.equal(said?.answer, 'not_me');
     assert.equal((await signet.auditLog({ action: 'security_alert.denied', target: user.user_id })).length, 1);
   });
 
@@ -311,7 +318,7 @@ onBothEngines('a person says whether that was them', async (t, engine) => {
   });
 
   await t.test(
-    'neither is said in a session whose sign-in is old: a stolen cookie cannot take the password away',
+    'SA-04: neither is said in a session whose sign-in is old: a stolen cookie cannot take the password away',
     async () => {
       const user = await signet.signedInUser();
       const alert = await stolen(signet, user, client);
@@ -336,11 +343,47 @@ onBothEngines('a person says whether that was them', async (t, engine) => {
   });
 });
 
+onBothEngines('a person is asked about a browser that is new to the account', async (t, engine) => {
+  const signet = await startSignet(t, { engine, env, mail: true });
+  const user = await signet.signedInUser();
+  assert.deepEqual(await alertsOf(user), [], 'the very first is not asked about');
+  signet.clock.advance(60);
+  const other = await user.signedInElsewhere({ 'user-agent': linux, 'x-forwarded-for': '198.51.100.24' });
+  const [alert] = await alertsOf(user);
+
+  await t.test('what is known of it, in a mail, on a page and beside the sign-in', async () => {
+    const { kind, uses, app, access_tokens_until } = alert!;
+    const use = { at: now(signet), not_after: null, address: '198.51.100.24', agent: 'Firefox, Linux', dpop: false };
+    assert.deepEqual([kind, uses, app, access_tokens_until], ['new_device', [use], null, null]);
+    const mail = await signet.mailbox.next(user.email, sentence('mail.new_device.subject'));
+    assert.ok(mail.text.includes(`${signet.url}/account/alerts/${alert!.alert_id}`));
+    const { json } = await user.browser.get('/v1/me/activity');
+    const events = (json as { events: { action: string; alert_id: string | null }[] }).events;
+    assert.deepEqual(
+      events.slice(0, 2).map(({ action, alert_id }) => [action, alert_id]),
+      [
+        ['session.started', alert!.alert_id],
+        ['session.started', null],
+      ],
+    );
+    assert.equal(events.filter(({ action }) => action === 'security_alert.raised').length, 0, 'told once');
+  });
+
+  await t.test('SA-04: the session itself cannot vouch for itself, and "not me" ends it', async () => {
+    const page = await other.browser.get(`/account/alerts/${alert!.alert_id}`);
+    assert.ok(page.text.includes('id="current"') && !page.text.includes('id="me"'));
+    assertRefused(await answerOf(other, alert!, 'me'), 403, 'access_denied');
+    assert.equal((await alertsOf(user))[0]?.answer, null);
+    assert.equal((await answerOf(user, alert!, 'not_me')).status, 204);
+    assertRefused(await other.browser.get('/v1/me'), 401, 'login_required');
+  });
+});
+
 onBothEngines('what is kept of it is bounded, and no way in', async (t, engine) => {
   const signet = await startSignet(t, { engine, env });
   const client = await signet.registerClient();
 
-  await t.test('an app that replays its own tokens drives out its own alerts, and no others', async () => {
+  await t.test('SA-05: an app that replays its own tokens drives out its own alerts, and no others', async () => {
     const user = await signet.signedInUser();
     const other = await signet.registerClient({ name: 'Other' });
     await stolen(signet, user, other);

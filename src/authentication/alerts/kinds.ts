@@ -6,7 +6,7 @@ import { type Static, Type } from '../../platform/schema.ts';
  * vouch for itself. `hasOwnEvent`: another event of the audit log tells the same, and the list of what happened has that one.
  */
 type AlertNature = {
-  readonly texts: 'token';
+  readonly texts: 'token' | 'device' | 'passkey';
   readonly isRefused: boolean;
   readonly isOfSession: boolean;
   readonly hasOwnEvent: boolean;
@@ -18,6 +18,8 @@ const replayed = { texts: 'token', isRefused: true, isOfSession: false, hasOwnEv
 const alertKinds = {
   refresh_token_replayed: replayed,
   code_replayed: replayed,
+  new_device: { texts: 'device', isRefused: false, isOfSession: true, hasOwnEvent: true },
+  passkey_copied: { texts: 'passkey', isRefused: true, isOfSession: false, hasOwnEvent: true },
 } as const satisfies Readonly<Record<string, AlertNature>>;
 
 export type AlertKind = keyof typeof alertKinds;
@@ -48,6 +50,7 @@ export const alertFacts = {
     description:
       'Of a token: how often its successors were used between the two. Times of use, not of requests to an API.',
   }),
+  passkey: Type.Optional(Type.String({ description: 'The name of the passkey that it is about.' })),
   access_tokens_until: nullable(
     Type.Integer({
       description:

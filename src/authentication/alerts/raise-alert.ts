@@ -56,3 +56,11 @@ export const unknownUse = (not_after: number | null): AlertUse => ({
   agent: null,
   dpop: false,
 });
+
+/** What is known of something that is no token. @param uses the earlier first. */
+export const factsOf = (uses: AlertUse[], more: Pick<AlertFacts, 'passkey'> = {}): AlertFacts => ({
+  uses,
+  uses_between: 0,
+  access_tokens_until: null,
+  ...more,
+});

@@ -10,6 +10,7 @@ import type { Deps, MailDeps, SecretDeps } from '../../platform/deps.ts';
 import { RequestError, refusal } from '../../platform/errors.ts';
 import { addressKey } from '../../platform/ip-address.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
+import { factsOf, raiseAlert, unknownUse } from '../alerts/raise-alert.ts';
 import {
   findUsablePasskey,
   listPasskeys,
@@ -18,6 +19,7 @@ import {
   usePasskey,
 } from '../credentials/passkeys.store.ts';
 import { passkeyId, readAssertion, relyingParty, userHandle } from '../credentials/webauthn.ts';
+import { agentName } from '../sessions/browser.ts';
 import { countSignIn } from '../sessions/sign-in-count.ts';
 import { type ChallengeUse, challengeSeconds, limitChallenges, newChallenge, openChallenge } from './challenge.ts';
 
@@ -26,7 +28,7 @@ const expired = (cause?: unknown) => refusal('invalid_request', { key: 'passkey.
 const notAccepted = (cause?: unknown) => refusal('access_denied', { key: 'passkey.problem.refused' }, { cause });
 
 /** @param user_id whose passkeys are accepted; left out, the passkey identifies the user. */
-export type AssertionRequest = { use: ChallengeUse; user_id?: string; address: string };
+export type AssertionRequest = { use: ChallengeUse; user_id?: string; address: string; userAgent?: string | undefined };
 
 /**
  * Options for `navigator.credentials.get`.
@@ -66,7 +68,7 @@ export async function acceptAssertion(
     if (!passkey || !isAllowedPasskey(passkey, assertion.credential, asked)) throw notAccepted('unknown passkey');
     if (assertion.clientData.isFramed) throw notAccepted('made in a frame');
     const use = await verify(deps, passkey, assertion);
-    await spend(deps, { passkey, challenge, use, address: asked.address });
+    await spend(deps, { passkey, challenge, use, asked });
     return passkey;
   } catch (error) {
     if (error instanceof RequestError && error.code === 'access_denied') {
@@ -117,12 +119,12 @@ async function verify(
   return { sign_count: newCounter, backedUp: credentialBackedUp, at: now(deps) };
 }
 
-type Spending = { passkey: Passkey; challenge: SingleUse; use: PasskeyUse; address: string };
+type Spending = { passkey: Passkey; challenge: SingleUse; use: PasskeyUse; asked: AssertionRequest };
 
 /** First of all, so that of many answers to one challenge a single one is accepted. */
 async function spend(
   deps: MailDeps & Pick<Deps, 'claims'>,
-  { passkey, challenge, use, address }: Spending,
+  { passkey, challenge, use, asked }: Spending,
 ): Promise<void> {
   const done = await deps.db.of(passkey.user_id).change({
     run: { challenge: mayConflict(useOnce(challenge)), passkey: usePasskey(passkey, use) },
@@ -131,7 +133,7 @@ async function spend(
   if (done.results.passkey.changes === 1) return;
   const present = await findUsablePasskey(deps, passkey.credential_id);
   if (!present) throw notAccepted('removed meanwhile');
-  await reportCopy(deps, { passkey: present, use, address });
+  await reportCopy(deps, { passkey: present, use, asked });
   throw refusal('access_denied', { key: 'passkey.problem.copied' }, { cause: 'signature counter' });
 }
 
@@ -139,13 +141,30 @@ async function spend(
 const maxReports = { limit: 5, windowSeconds: 3600 };
 
 /** The counter of an authenticator only grows, so another one has signed with the same key. */
-async function reportCopy(deps: MailDeps, { passkey, use, address }: Omit<Spending, 'challenge'>): Promise<void> {
+async function reportCopy(
+  deps: MailDeps,
+  { passkey, use, asked: { address, userAgent } }: Omit<Spending, 'challenge'>,
+): Promise<void> {
   if (!(await mayMailAbout(deps, 'copy', passkey.user_id, maxReports))) return;
   const owner = await findUser(deps.db, passkey.user_id);
   const before = { passkey: passkeyId(passkey), sign_count: passkey.sign_count };
-  const after = { sign_count: use.sign_count };
+  const alert = raiseAlert(deps, {
+    user_id: passkey.user_id,
+    kind: 'passkey_copied',
+    client_id: null,
+    session_id: null,
+    facts: factsOf(
+      [
+        { ...unknownUse(null), at: passkey.last_used_at },
+        { at: use.at, not_after: null, address, agent: agentName(userAgent) ?? null, dpop: false },
+      ],
+      { passkey: passkey.name },
+    ),
+  });
+  const after = { sign_count: use.sign_count, alert_id: alert.alert_id };
   const event = { actor: 'system', target: passkey.user_id, before, after, address } as const;
-  const mails = owner ? mailTo(deps, owner, 'passkey_copied', { passkey: passkey.name, address }) : [];
+  const values = { passkey: passkey.name, address, url: alert.url };
+  const mails = owner ? mailTo(deps, owner, 'passkey_copied', values) : [];
   const { statement } = auditEvent({ action: 'passkey.copy_suspected', ...event }, use.at);
-  await deps.db.of(passkey.user_id).change({ run: { event: statement, mails } });
+  await deps.db.of(passkey.user_id).change({ run: { event: statement, alert: alert.statements, mails } });
 }

@@ -9,12 +9,13 @@ import type { LimitDeps, MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { bucketOf, digest, newIdOf, newSecretIn, type UserId } from '../../platform/ids.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
+import { factsOf, raiseAlert } from '../alerts/raise-alert.ts';
 import { hasSecondFactor } from '../credentials/factors.store.ts';
 import { lastsUpstream, type UpstreamSession } from '../credentials/identities.store.ts';
 import { isTotpActive } from '../credentials/two-factor.store.ts';
 import type { SignInDeps } from '../deps.ts';
 import { acrOf, type Method } from './authentication.ts';
-import { deviceName } from './browser.ts';
+import { agentName, deviceName } from './browser.ts';
 import { insertPendingSignIn } from './pending-sign-ins.store.ts';
 import type { Outcome, SignInRequest } from './return-target.ts';
 import { endRecovery } from './second-steps.ts';
@@ -96,11 +97,11 @@ async function startSession(
 ): Promise<Outcome | 'not_trusted' | undefined> {
   const { user_id, methods, secondStep, upstream } = proof;
   const { previous, address, userAgent, request_id } = signInRequest;
-  const device = await deviceStatements(deps, user_id, signInRequest);
-  const limit = signInLimit(deps, user_id);
-  const at = now(deps);
   const continues = previous?.user_id === user_id;
   const session_id = continues ? previous.session_id : newIdOf(user_id, 'ses');
+  const device = await deviceStatements(deps, { user_id, session_id }, signInRequest);
+  const limit = signInLimit(deps, user_id);
+  const at = now(deps);
   const token = newSecretIn(bucketOf(user_id), 'st_');
   const begun = proof.trusts
     ? beginTrust(deps, { ...signInRequest, user_id, cookie: signInRequest.trustedBrowsers })
@@ -122,7 +123,7 @@ async function startSession(
     upstream,
   };
   const caller = { actor: `user:${user_id}`, address } as const;
-  const after = { user_id, amr: methods.join(' ') };
+  const after = { user_id, amr: methods.join(' '), alert_id: device.alert_id };
   const done = await inOrder(
     {
       in: deps.db.of(user_id),
@@ -201,17 +202,36 @@ async function deviceOf(deps: StoreDeps, user_id: string, deviceToken: string) {
   return { ...device, device_hash, limitKey: device.isKnown ? `${user_id}:${device_hash}` : user_id };
 }
 
-/** Remembers the device. The user gets a mail about a device that is new to the account, except the very first. */
-async function deviceStatements(deps: MailDeps, user_id: string, signInRequest: SignInRequest) {
+/** Remembers the device. The user is asked about one that is new to the account, and gets a mail, except about the very first. */
+async function deviceStatements(
+  deps: MailDeps,
+  { user_id, session_id }: { user_id: string; session_id: string },
+  signInRequest: SignInRequest,
+) {
   const { isKnown, isFirst, device_hash, limitKey } = await deviceOf(deps, user_id, signInRequest.deviceToken);
   const user = isKnown || isFirst ? undefined : await findUser(deps.db, user_id);
   // An attacker with the password could otherwise fill the mailbox and hide the one mail that matters.
   const sendsMail = user !== undefined && (await mayMailTo(deps, 'new_device', user.email));
-  const values = { device: deviceName(signInRequest.userAgent) ?? '?', address: signInRequest.address };
+  const alert = user && newDeviceAlert(deps, { user_id, session_id }, signInRequest);
+  const values = {
+    device: deviceName(signInRequest.userAgent) ?? '?',
+    address: signInRequest.address,
+    url: alert?.url ?? '',
+  };
   const statements = [
     rememberDevice(user_id, device_hash, now(deps)),
     ...(isKnown ? [] : [deleteSurplusDevices(user_id, device_hash)]),
+    ...(alert?.statements ?? []),
     ...(user && sendsMail ? mailTo(deps, user, 'new_device', values) : []),
   ];
-  return { statements, limitKey };
+  return { statements, limitKey, alert_id: alert?.alert_id };
+}
+
+function newDeviceAlert(
+  deps: MailDeps,
+  of: { user_id: string; session_id: string },
+  { address, userAgent }: SignInRequest,
+) {
+  const use = { at: now(deps), not_after: null, address, agent: agentName(userAgent) ?? null, dpop: false };
+  return raiseAlert(deps, { ...of, kind: 'new_device', client_id: null, facts: factsOf([use]) });
 }

@@ -37,7 +37,7 @@ export async function signInWithPasskey(
   user_id?: string,
 ) {
   const asked = signInAssertion({ browser, address: signInRequest.address }, user_id);
-  const passkey = await acceptAssertion(deps, credential, asked);
+  const passkey = await acceptAssertion(deps, credential, { ...asked, userAgent: signInRequest.userAgent });
   const proof = {
     user_id: passkey.user_id,
     methods: ['hwk', 'mfa'], // possession of the key and user verification, both required each time
@@ -78,12 +78,13 @@ export async function completeSecondFactorWithPasskey(
   browser: string,
   { token, signInRequest }: { token: string; signInRequest: SignInRequest },
 ) {
-  const { address } = signInRequest;
+  const { address, userAgent } = signInRequest;
   await requirePendingSignIn(deps, token);
   // Before the assertion is checked: codes and passkeys share the few tries of a sign-in.
   const attempt = await consumeTry(deps.db, { token, maxTries: deps.config.limits.codesPerSignIn }, now(deps));
   if (!attempt) throw loginRequired();
-  await acceptAssertion(deps, credential, secondFactorAssertion({ browser, address }, token, attempt));
+  const asked = secondFactorAssertion({ browser, address }, token, attempt);
+  await acceptAssertion(deps, credential, { ...asked, userAgent });
   return requireOutcome(await completeSecondStep(deps, { token, attempt, method: 'hwk' }, signInRequest));
 }
 

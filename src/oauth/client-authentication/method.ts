@@ -11,7 +11,7 @@ export type ClientRequest = {
   /** Where the request came from; failures are counted by it. */
   address: string;
   /** What it says of its browser or library. */
-  userAgent: string | undefined;
+  userAgent?: string | undefined;
 };
 
 export type ProofDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'keySets' | 'clientSecretLimits' | 'clientSecretUses'>;

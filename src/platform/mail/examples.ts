@@ -11,6 +11,8 @@ const paths: Partial<Readonly<Record<LetterName, string>>> = {
   factor_recovery_link: '/recover/ln_example',
   grant_replayed: '/account/alerts/alert_example',
   invitation: '/signup/ln_example',
+  new_device: '/account/alerts/alert_example',
+  passkey_copied: '/account/alerts/alert_example',
   reset: '/reset/ln_example',
   reviews_waiting: '/admin/clients',
   sign_up: '/signup/ln_example',

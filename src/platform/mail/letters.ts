@@ -64,7 +64,7 @@ export const letters = {
   grant_replayed: { to: user, isPrompt: true, button: 'mail.button.alert' },
   invitation: { to: unregistered, isPrompt: true, button: 'invitation.submit' },
   new_administrator: { to: user },
-  new_device: { to: user, isPrompt: true },
+  new_device: { to: user, isPrompt: true, button: 'mail.button.alert' },
   new_role: { to: user },
   passkey_added: { to: user },
   passkey_copied: { to: user, isPrompt: true },

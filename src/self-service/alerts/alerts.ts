@@ -13,7 +13,7 @@ export const AlertRecord = Type.Object({
   alert_id: Type.String({ description: 'Identifies it in requests, and in the address of its page; no secret.' }),
   kind: Type.Enum([...alertKindNames], {
     description:
-      '`refresh_token_replayed`, `code_replayed`: what an app had used already came again, so that a copy may exist, and the grant was ended.',
+      '`refresh_token_replayed`, `code_replayed`: what an app had used already came again, so that a copy may exist, and the grant was ended. `new_device`: a sign-in in a browser that was not known. `passkey_copied`: a passkey whose count went back, which was refused.',
   }),
   at: Time,
   app: nullable(

@@ -6,16 +6,21 @@ import { type Html, html, ipAddress, untrusted } from '../../platform/pages/html
 import { badge, exactTime } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { activityPath } from '../activity/page.ts';
 import type { AlertRecord } from './alerts.ts';
 
 /** The beginning of what pages say of a kind. */
-const titles = { token: 'mail.grant_replayed.subject' } as const;
+const titles = {
+  token: 'mail.grant_replayed.subject',
+  device: 'mail.new_device.subject',
+  passkey: 'mail.passkey_copied.subject',
+} as const;
 
 type Shown = {
   alert: AlertRecord;
   /** The account has one, which "not me" would take away. */
   losesPassword: boolean;
+  /** It is about the session of the request, which cannot vouch for itself. */
+  isCurrent: boolean;
 };
 
 /** What happened, in plain words, what was ended, and the question. */
@@ -23,14 +28,19 @@ export function alertPage(view: View, shown: Shown): Page {
   const { t } = view;
   const { alert } = shown;
   const { texts } = natureOf(alert.kind);
-  const values = { service: view.branding.name, app: appName(view, alert) };
+  const values = {
+    service: view.branding.name,
+    app: appName(view, alert),
+    passkey: alert.passkey !== undefined && untrusted(alert.passkey, 80),
+    security: security(view),
+    sessions: link('/account/sessions', t('account.tab.sessions')),
+  };
   return {
     title: view.plain(titles[texts], {
       service: view.branding.name,
       app: alert.app?.name ?? view.plain('activity.app_gone'),
     }),
     tab: accountTab('activity'),
-    above: [{ path: activityPath, label: t('activity.title') }],
     content: html`<h1>${t(titles[texts], values)}</h1>
 ${alert.answer !== null && notice(answered(view, alert))}
 <p>${t(`alert.${texts}.what`, values)}</p>
@@ -97,13 +107,14 @@ const security = (view: View) => link('/account/security', view.t('account.tab.s
 const afterwards = (view: View): Html =>
   html`<p id="afterwards">${view.t('alert.afterwards', { security: security(view) })}</p>`;
 
-function question(view: View, { alert, losesPassword }: Shown, advice: Html): Html {
+function question(view: View, { alert, losesPassword, isCurrent }: Shown, advice: Html): Html {
   const { t } = view;
   const path = alertPath(alert.alert_id);
   return html`<h2>${t('alert.question')}</h2>
 <p>${advice}</p>
-${
+${isCurrent && html`<p class="advice" id="current">${t('alert.current')}</p>`}${
   alert.answer === null &&
+  !isCurrent &&
   html`<form method="post" action="${path}/me">
 <p class="soft" id="me-what">${t('alert.me.what')}</p>
 <button type="submit" class="quiet" id="me" aria-describedby="me-what">${t('alert.me')}</button>

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { type Answered, answerAlert } from '../../authentication/alerts/answer-alert.ts';
+import { type Answered, answerAlert, isAboutSession } from '../../authentication/alert-answers/answer-alert.ts';
 import { recentlySignedIn, setSessionCookie, signedIn } from '../../authentication/sessions/session.ts';
 import { alertAnswers, passwordOf } from '../../authentication/statements.ts';
 import type { Deps } from '../../oauth/deps.ts';
@@ -77,7 +77,7 @@ export async function alertRoutes(app: FastifyInstance, deps: Deps) {
   pagesFor(app, deps, signedIn).show(path, async ({ view, alert_id, session }) => {
     const alert = await requireAlertOfUser(deps, session.user_id, alert_id);
     const losesPassword = deps.mail.works && (await passwordOf(deps.db, session.user_id)) !== undefined;
-    return alertPage(view, { alert, losesPassword });
+    return alertPage(view, { alert, losesPassword, isCurrent: isAboutSession(alert, { session }) });
   });
   const pages = pagesFor(app, deps, recentlySignedIn);
   pages.run(answerOwnAlert, {

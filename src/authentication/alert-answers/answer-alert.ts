@@ -2,12 +2,12 @@ import { endLinksGivenElsewhere, hasInvitedAdministrator } from '../../accounts/
 import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
 import { accessDenied, notFound } from '../../platform/errors.ts';
+import { isAlertKind, natureOf } from '../alerts/kinds.ts';
+import { type AlertAnswer, type AlertRow, answerAlert as answering, findAlert } from '../alerts/store.ts';
 import { passwordOf, removePassword } from '../credentials/passwords.store.ts';
 import type { RevocationDeps } from '../deps.ts';
 import { endPasswordAccess, invitationsForMail } from '../passwords/change-password.ts';
 import { changeOwnAccount, rotateSessionSecret, type SignedIn } from '../sessions/session.ts';
-import { isAlertKind, natureOf } from './kinds.ts';
-import { type AlertAnswer, type AlertRow, answerAlert as answering, findAlert } from './store.ts';
 
 /** `token`: the new secret of the session. `asksForPassword`: the account has none any more, and one is to be chosen now. */
 export type Answered = { alert: AlertRow; token?: string; asksForPassword: boolean };
@@ -42,8 +42,10 @@ export async function requireAlert(
 }
 
 /** Whether it is about the session itself, which cannot vouch for itself. */
-export const isAboutSession = ({ kind, session_id }: AlertRow, { session }: Pick<SignedIn, 'session'>): boolean =>
-  isAlertKind(kind) && natureOf(kind).isOfSession && session_id === session.session_id;
+export const isAboutSession = (
+  { kind, session_id }: Pick<AlertRow, 'kind' | 'session_id'>,
+  { session }: Pick<SignedIn, 'session'>,
+): boolean => isAlertKind(kind) && natureOf(kind).isOfSession && session_id === session.session_id;
 
 const answered = (alert: AlertRow, answer: AlertAnswer, at: number, address: string) => ({
   statement: mustChange(answering(alert.alert_id, answer, { at, address })),
