@@ -234,13 +234,9 @@ async function useToken(context: Context, family: Family, place: number, secret 
     });
   } else Object.assign(form, { grant_type: 'refresh_token', refresh_token: family.refreshTokens[place]! });
   const outcome = await outcomeOf(async () => {
-    const client = await authenticateClient(
-      deps,
-      { authorization: undefined, form, address, userAgent: undefined },
-      'token',
-    );
+    const client = await authenticateClient(deps, { authorization: undefined, form, address }, 'token');
     checkSecret(family.client, secret, attempt.began, attempt.beganAt);
-    return redeem(deps, { client, form, address, userAgent: undefined, resource: [], jkt: undefined });
+    return redeem(deps, { client, form, address, resource: [], jkt: undefined });
   });
   if (outcome.kind !== 'done') {
     const isUnauthenticated = outcome.kind === 'refused' && outcome.error.code === 'invalid_client';
@@ -287,11 +283,7 @@ async function revoke(context: Context, { x }: Step): Promise<void> {
   const client_id = family.client.client_id;
   const outcome = await outcomeOf(async () => {
     const form = { client_id, client_secret: family.client.secret };
-    const client = await authenticateClient(
-      deps,
-      { authorization: undefined, form, address, userAgent: undefined },
-      'token',
-    );
+    const client = await authenticateClient(deps, { authorization: undefined, form, address }, 'token');
     await revokeToken(deps, family.refreshTokens[newestPlace(family)]!, { client, client_id, address });
   });
   if (outcome.kind === 'done') end.acknowledged = simulation.moment();

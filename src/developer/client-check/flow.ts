@@ -103,7 +103,7 @@ export async function finishTest(
     const sent = { ...form, client_id: client.client_id };
     return attempt(
       { name, request: `POST ${config.baseUrl}/oauth/token`, sent },
-      () => redeem(deps, { client, form: sent, address, userAgent: undefined, resource: [], jkt: undefined }),
+      () => redeem(deps, { client, form: sent, address, resource: [], jkt: undefined }),
       async (issued) => ({ tokens: await inspectAll(deps, client, issued, expected) }),
     );
   };

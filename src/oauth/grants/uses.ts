@@ -4,7 +4,7 @@ import { agentName } from '../../authentication/sessions/browser.ts';
 import type { Grant } from './grant.store.ts';
 
 /** Who sends a request for tokens, as far as it can be distinguished from another one. */
-export type Party = { address: string; userAgent: string | undefined; jkt: string | undefined };
+export type Party = { address: string; userAgent?: string | undefined; jkt: string | undefined };
 
 /**
  * As it is kept in the row of the grant: "- 203.0.113.7 curl/8.9", and "d" for a proof of a key. No secret, and of the browser only what

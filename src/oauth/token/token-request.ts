@@ -11,7 +11,7 @@ import { tokenTypes } from './access-token.ts';
 export type TokenRequest<Asked> = Asked & {
   client: Client;
   address: string;
-  userAgent: string | undefined;
+  userAgent?: string | undefined;
   resource: readonly string[];
   jkt: string | undefined;
 };
