@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { digest } from '../../src/platform/ids.ts';
 import { ask, newBrowser } from '../support/browser.ts';
 import { preparedSettings, refused, runCommand, succeed } from '../support/command-line.ts';
 import { onBothEngines } from '../support/databases.ts';
@@ -96,6 +97,14 @@ onBothEngines('an applied provider is changed, switched off, exported, and found
   assert.deepEqual(await apply(), ['change providers/acme groups_claim enabled secret']);
   assert.notEqual((await succeed(['providers', 'show', 'acme'], env)).disabled_at, null);
 
+  const signals = `, signals_audience: svc_1, signals_secret_hash: "${digest('a secret of the stream')}"`;
+  write(acme(issuer, `, enabled: false, groups_claim: groups${signals}`));
+  assert.deepEqual(await apply(), ['change providers/acme signals_audience signals_secret_hash']);
+  write(acme(issuer, ', enabled: false, groups_claim: groups'));
+  assert.deepEqual(await apply(), [], 'what is left out stays');
+  const shown = await succeed(['providers', 'show', 'acme'], env);
+  assert.deepEqual([shown.has_signals_secret, shown.signals_audience], [true, 'svc_1']);
+
   const { stdout } = await runCommand(['config', 'export'], { env });
   assert.doesNotMatch(stdout, /secret/);
   writeFileSync(file, stdout);
@@ -106,7 +115,13 @@ onBothEngines('an applied provider is changed, switched off, exported, and found
   const { events } = (await succeed(['audit', 'list', '--action', 'provider'], env)) as { events: Json[] };
   assert.deepEqual(
     events.map(({ action, actor }) => `${action} ${actor}`),
-    ['provider.edited cli', 'provider.disabled cli', 'provider.edited cli', 'provider.created cli'],
+    [
+      'provider.edited cli',
+      'provider.edited cli',
+      'provider.disabled cli',
+      'provider.edited cli',
+      'provider.created cli',
+    ],
   );
 });
 

@@ -589,6 +589,7 @@ const accountCalls: Record<string, Prepare> = {
   'delete /v1/me': ({ user }) => ({ browser: user.browser, body: { email: user.email } }),
   'get /v1/me/2fa': asUser,
   'post /auth/{provider}/backchannel-logout': logoutToken,
+  'post /v1/admin/providers/{provider}/signals-secret': provider,
   'post /v1/me/2fa/totp/enroll': asUser,
   'post /v1/me/2fa/totp/confirm': async ({ signet, user }) => ({
     browser: user.browser,
@@ -630,7 +631,8 @@ const accountCalls: Record<string, Prepare> = {
 };
 
 /** What takes an authenticator or an upstream provider; their own tests play those ceremonies through. */
-const playedElsewhere = /^(get \/auth\/\{provider\}\/login|post \/v1\/me\/passkeys|delete \/v1\/me\/identities\/.*)$/;
+const playedElsewhere =
+  /^(get \/auth\/\{provider\}\/login|post \/v1\/me\/passkeys|delete \/v1\/me\/identities\/.*|post \/auth\/\{provider\}\/signals)$/;
 
 /** Its members are those of a standard, which has more than are worth repeating. */
 const openEnded = new Set(['post /v1/me/passkeys/options']);

@@ -25,6 +25,7 @@ export function watchRefusals(app: FastifyInstance): () => void {
       operation !== undefined &&
       routed.has(request) &&
       reply.statusCode >= 400 &&
+      !(reply.statusCode in operation.answers) && // in a form of its own
       typeof payload === 'string' &&
       payload.startsWith('{')
     ) {

@@ -15,14 +15,15 @@ import {
   turnOn,
 } from '../../authentication/federation/manage-provider.ts';
 import { longestIssuer } from '../../authentication/federation/provider-rules.ts';
+import { takeSignals } from '../../authentication/federation/provider-signals.ts';
 import { receiptsOfProvider } from '../../authentication/upstream-events/receipts.ts';
 import { answerOf } from '../../platform/edited.ts';
 import { inCode, operation } from '../../platform/http/operation.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
-import { list, table, time } from '../../platform/report.ts';
+import { list, shownOnce, table, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
 import { administration, strictBody } from '../operation-parts.ts';
-import { Provider, ProviderCheckRecord, Receipt, record, terms, Use } from './records.ts';
+import { Provider, ProviderCheckRecord, Receipt, record, SignalsBody, SignalsSecret, terms, Use } from './records.ts';
 
 const endpoint = '/v1/admin/providers';
 
@@ -95,6 +96,8 @@ export const providerOperations = {
           ['Client ID', one.client_id],
           ['Redirect URI', one.redirect_uri],
           ['Back-channel logout URI', one.backchannel_logout_uri],
+          ['Signals URI', one.has_signals_secret ? one.signals_uri : null],
+          ['Signals audience', one.signals_audience],
           ['Groups claim', one.groups_claim ?? ''],
           ['Scope', one.scope ?? ''],
           ['Created', time(one.created_at)],
@@ -211,6 +214,31 @@ export const providerOperations = {
     answer: { description: 'The provider after the change.', schema: Provider },
     run: async (deps, { caller, provider }) => answerOf(await setProviderLogo(deps, caller, provider, undefined)),
     command: { name: 'providers remove-logo', text: ({ id }) => `${id} has no picture of its own.` },
+  }),
+
+  takeSignals: operation({
+    ...writing,
+    id: 'takeSignInProviderSignals',
+    method: 'POST',
+    path: `${endpoint}/:provider/signals-secret`,
+    summary: 'Make the secret with which a provider pushes security events',
+    description:
+      'From then on they are taken with this secret alone. `signals_secret_hash` null, by an edit, ends that. Left out, the audience stays as it is.',
+    body: strictBody(SignalsBody),
+    bodyIsOptional: true,
+    example: { audience: 'svc_0000000000000000000000' },
+    answer: { description: 'What the provider needs to know.', schema: SignalsSecret },
+    refusals: ['not_found', 'invalid_state', 'invalid_request'],
+    async run(deps, { caller, provider, body }) {
+      const made = await takeSignals(deps, caller, provider, body.audience);
+      const { signals_uri, signals_audience, signals_secret } = made;
+      return { signals_uri, signals_audience, signals_secret };
+    },
+    command: {
+      name: 'providers signals-secret',
+      summary: 'Make the secret with which a provider pushes security events. Prints it; it cannot be shown again.',
+      text: ({ signals_uri, signals_secret }) => shownOnce({ 'Push address': signals_uri, Secret: signals_secret }),
+    },
   }),
 
   enable: operation({

@@ -13,6 +13,7 @@ import { pagesOf } from '../page-access.ts';
 import { checkOutcome } from './check-outcome.ts';
 import { providerOperations as operations } from './operations.ts';
 import { providerPage, providersPage } from './page.ts';
+import { secretOutcome } from './signals-part.ts';
 
 const list = '/admin/providers';
 const one = `${list}/:provider` as const;
@@ -50,6 +51,12 @@ export async function providerPageRoutes(app: FastifyInstance, deps: Deps) {
     path: `${one}/edit`,
     input: (form) => ({ body: editOf(form) }),
     done: doneOrUnchanged(one, 'saved'),
+    ...onPage,
+  });
+  pages.run(operations.takeSignals, {
+    path: `${one}/signals-secret`,
+    input: ({ audience }) => ({ body: { audience: audience?.trim() } }),
+    done: (made, { view, provider }) => draw(view, provider, {}, secretOutcome(view, made)),
     ...onPage,
   });
   // Files are read for these routes alone.

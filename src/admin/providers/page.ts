@@ -1,7 +1,6 @@
 import { longestLabel, maxLogoKb, maxLogoSide } from '../../authentication/credentials/providers.ts';
 import type { ListedProvider, ProviderUse } from '../../authentication/federation/list-providers.ts';
 import { longestClientId, longestIssuer, longestSecret } from '../../authentication/federation/provider-rules.ts';
-import { isTokenProblem } from '../../authentication/upstream-events/provider-token.ts';
 import type { Receipt } from '../../authentication/upstream-events/receipts.ts';
 import { alert, copyButton, copyScripts, describedField, problemAt } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
@@ -10,6 +9,7 @@ import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
 import { adminTab, buttonForm, doneNotice, type Shown } from '../components.ts';
+import { receipts, signalsPart } from './signals-part.ts';
 
 const path = '/admin/providers';
 const tab = adminTab('admin_providers');
@@ -64,7 +64,7 @@ ${termFields(view, problems, values, 'add')}
 </form>`;
 };
 
-type Problems = NonNullable<Shown['refusal']>['problems'];
+export type Problems = NonNullable<Shown['refusal']>['problems'];
 
 function termFields(view: View, problems: Problems, values: Values, of: 'add' | 'edit'): Html {
   const field = (name: keyof Values, max: number, isRequired: boolean) =>
@@ -134,6 +134,7 @@ ${isChangeable && logoForm(view, one, problems)}${
     form,
   )
 }
+${signalsPart(view, one, isChangeable, problems)}
 ${receipts(view, one.received)}
 ${view.may('audit:read') && html`<p><a href="/admin/audit?who=${encodeURIComponent(`provider:${one.id}`)}">${view.t('admin.history')}</a></p>`}`,
   };
@@ -157,29 +158,6 @@ ${buttonForm(view.t('admin.brand.picture.remove'), { path: `${pathOf(one)}/logo/
 <p class="hint" id="content-hint">${view.t('admin.providers.logo.hint', { kb: maxLogoKb, side: maxLogoSide })}</p>
 ${problemAt(view, problems, 'content')}<button type="submit" class="quiet" id="logo-upload">${view.t('account.upload.submit')}</button>
 </form>`;
-
-const receipts = (view: View, received: readonly Receipt[]): Html => html`<h2>${view.t('admin.providers.received')}</h2>
-${
-  received.length === 0
-    ? html`<p class="soft">${view.t('admin.providers.received.none')}</p>`
-    : html`<p class="soft">${view.t('admin.providers.received.what')}</p>
-<ul class="items">${received.map((one) => receipt(view, one))}</ul>`
-}`;
-
-function receipt(view: View, { kind, outcome, last_at, times }: Receipt): Html {
-  const values = { times, ago: view.ago(last_at) };
-  const said =
-    outcome === 'accepted'
-      ? view.t('admin.providers.received.accepted', values)
-      : view.t('admin.providers.received.refused', { ...values, problem: problemText(view, outcome) });
-  return html`<li><div><h3>${view.t(`admin.providers.received.kind.${kind}`)}</h3>
-<p>${said}</p></div></li>
-`;
-}
-
-/** Of a reason that a later version has noted, its name. */
-const problemText = (view: View, outcome: string): Html =>
-  isTokenProblem(outcome) ? view.t(`admin.provider_token.${outcome}`) : html`<code>${outcome}</code>`;
 
 const people = (view: View, { linked, alone, is_complete }: ProviderUse): Html =>
   view.t(is_complete ? 'admin.providers.people.counted' : 'admin.providers.people.many', { linked, alone });

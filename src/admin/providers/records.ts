@@ -1,4 +1,10 @@
-import { claimPattern, longestLabel, scopePattern } from '../../authentication/credentials/providers.ts';
+import {
+  audiencePattern,
+  claimPattern,
+  hashPattern,
+  longestLabel,
+  scopePattern,
+} from '../../authentication/credentials/providers.ts';
 import { longestClientId, longestSecret } from '../../authentication/federation/provider-rules.ts';
 import { inCode, nullable, Time } from '../../platform/http/operation.ts';
 import { Type } from '../../platform/schema.ts';
@@ -21,10 +27,30 @@ export const record = {
   backchannel_logout_uri: Type.String({
     description: 'To be registered at the provider, so that a sign-out there ends sessions here.',
   }),
+  signals_uri: Type.String({ description: 'Where it pushes security events, once there is a secret for them.' }),
+  has_signals_secret: Type.Boolean({ description: 'Whether its security events are taken.' }),
+  signals_audience: nullable(Type.String({ description: '`aud` of its security events; null: the `client_id`.' })),
   created_at: nullable(Time),
   disabled_at: nullable(Time),
   is_hidden: Type.Boolean({ description: 'The settings have its ID or its issuer, and it is not used.' }),
 };
+const signalsAudience = Type.Optional(
+  nullable(
+    Type.String({
+      description: '`aud` of its security events, as it is set for the stream there; null: the `client_id`.',
+      ...inCode({ pattern: `${audiencePattern}|^$` }),
+    }),
+  ),
+);
+
+/** What has come of a new secret. */
+export const SignalsSecret = Type.Object({
+  signals_uri: Type.String({ description: 'Where the provider pushes security events.' }),
+  signals_audience: nullable(Type.String({ description: 'Their `aud`; null: the `client_id`.' })),
+  signals_secret: Type.String({ description: 'For `Authorization: Bearer`. It is not shown again.' }),
+});
+export const SignalsBody = { audience: signalsAudience };
+
 export const Provider = Type.Object(record);
 
 const use = {
@@ -67,6 +93,16 @@ export const terms = {
       Type.String({
         description: 'Scopes to ask for beside `openid email profile`, with spaces between them.',
         ...inCode({ pattern: `${scopePattern}|^$` }),
+      }),
+    ),
+  ),
+  signals_audience: signalsAudience,
+  signals_secret_hash: Type.Optional(
+    nullable(
+      Type.String({
+        description:
+          'SHA-256, in base64url, of the bearer token with which it pushes security events: 32 random characters at least. Null: none are taken.',
+        ...inCode({ pattern: `${hashPattern}|^$` }),
       }),
     ),
   ),

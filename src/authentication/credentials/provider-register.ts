@@ -60,5 +60,8 @@ export const asProvider = (
   client_secret: vault.open(secretPurpose(one.provider_id), one.client_secret_sealed),
   ...(one.groups_claim !== null && { groupsClaim: one.groups_claim }),
   ...(one.scope !== null && { scope: one.scope }),
+  ...(one.signals_secret_hash !== null && {
+    signals: { secretHash: one.signals_secret_hash, audience: one.signals_audience ?? one.upstream_client_id },
+  }),
   ...(one.logo_id !== null && { logoId: one.logo_id }),
 });

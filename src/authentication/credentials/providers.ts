@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { resolve } from 'node:path';
+import { digest } from '../../platform/ids.ts';
 import { isLoopback } from '../../platform/ip-address.ts';
 import { readNamedFile } from '../../platform/named-files.ts';
 import { type PictureFile, readPicture } from '../../platform/picture-files.ts';
@@ -29,6 +30,9 @@ const knownProviders: readonly KnownProvider[] = [
   },
 ];
 
+/** `secretHash`: digest of the bearer token that it pushes with. `audience`: `aud` of its events. */
+export type SignalTerms = { readonly secretHash: string; readonly audience: string };
+
 export type Provider = KnownProvider & {
   /** Of the store, where administrators change it; else of the settings. */
   readonly isStored?: true;
@@ -38,6 +42,8 @@ export type Provider = KnownProvider & {
   readonly groupsClaim?: string;
   /** What is asked for beside `openid email profile`. */
   readonly scope?: string;
+  /** How its security events are recognized; undefined: it sends none. */
+  readonly signals?: SignalTerms;
   /** The operator's own file for its button. */
   readonly logo?: string;
   /** Of the picture for its button that the store has. */
@@ -71,7 +77,17 @@ export function traitsOf(issuer: string): Pick<Provider, 'promptToChoose' | 'omi
 export const knownIssuer = (id: string): Pick<KnownProvider, 'issuer' | 'label'> | undefined =>
   knownProviders.find((one) => one.id === id);
 
-const parts = ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET', 'LABEL', 'GROUPS_CLAIM', 'SCOPE', 'LOGO'] as const;
+const parts = [
+  'ISSUER',
+  'CLIENT_ID',
+  'CLIENT_SECRET',
+  'LABEL',
+  'GROUPS_CLAIM',
+  'SCOPE',
+  'LOGO',
+  'SIGNALS_SECRET',
+  'SIGNALS_AUDIENCE',
+] as const;
 type Part = (typeof parts)[number];
 
 /** `SIGNET_PROVIDER_<ID>_<part>`, for any issuer that is not in {@link knownProviders}. */
@@ -99,6 +115,14 @@ export const isClaimName = (text: string): boolean => new RegExp(claimPattern).t
 /** Names of scopes (RFC 6749 §3.3) with spaces between them. */
 export const scopePattern = '^[\\x21\\x23-\\x5b\\x5d-\\x7e ]{1,500}$';
 export const isScope = (text: string): boolean => new RegExp(scopePattern).test(text);
+
+/** A bearer token (RFC 6750 §2.1) that is too long to be guessed. */
+const isSignalsSecret = (text: string): boolean => /^[\w.~+/-]{32,200}=*$/.test(text);
+export const audiencePattern = '^[\\x21-\\x7e]{1,255}$';
+export const isAudience = (text: string): boolean => new RegExp(audiencePattern).test(text);
+/** SHA-256 in base64url. */
+export const hashPattern = '^[A-Za-z0-9_-]{43}$';
+export const isHash = (text: string): boolean => new RegExp(hashPattern).test(text);
 
 /**
  * https, or http on this machine: an id token that was fetched in the clear proves nothing.
@@ -139,16 +163,24 @@ function readProvider(environment: Environment, { id, prefix, known }: Candidate
     refuse(`${prefix}_GROUPS_CLAIM must be the name of a claim: 1 to 200 printable ASCII characters without spaces.`);
   if (scope !== undefined && !isScope(scope))
     refuse(`${prefix}_SCOPE must be names of scopes with spaces between them.`);
+  const issuer = readIssuer(read('ISSUER') ?? known?.issuer ?? missing('ISSUER'), prefix, refuse);
+  const client_id = read('CLIENT_ID') ?? missing('CLIENT_ID');
+  const [signalsSecret, audience = client_id] = [read('SIGNALS_SECRET'), read('SIGNALS_AUDIENCE')];
+  if (signalsSecret !== undefined && !isSignalsSecret(signalsSecret))
+    refuse(`${prefix}_SIGNALS_SECRET must be 32 to 200 letters, digits and other characters of a bearer token.`);
+  if (!isAudience(audience))
+    refuse(`${prefix}_SIGNALS_AUDIENCE must be 1 to 255 printable ASCII characters without spaces.`);
   return Object.freeze({
     id,
     label,
     promptToChoose: known?.promptToChoose,
     omitsAuthTime: known?.omitsAuthTime,
-    issuer: readIssuer(read('ISSUER') ?? known?.issuer ?? missing('ISSUER'), prefix, refuse),
-    client_id: read('CLIENT_ID') ?? missing('CLIENT_ID'),
+    issuer,
+    client_id,
     client_secret: read('CLIENT_SECRET') ?? missing('CLIENT_SECRET'),
     ...(groupsClaim !== undefined && { groupsClaim }),
     ...(scope !== undefined && { scope }),
+    ...(signalsSecret !== undefined && { signals: { secretHash: digest(signalsSecret), audience } }),
     ...(logo !== undefined && { logo: readLogo(logo, prefix, refuse) }),
   });
 }

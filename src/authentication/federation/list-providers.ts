@@ -5,7 +5,7 @@ import { asProvider, isInSettings } from '../credentials/provider-register.ts';
 import { findStoredProvider, listProviders, type ProviderWithSecret } from '../credentials/providers.store.ts';
 import { type Provider, type ProviderSettings, providerLogosPath } from '../credentials/providers.ts';
 import type { Deps } from '../deps.ts';
-import { backchannelLogoutUrl, callbackUrl } from './upstream-authorization.ts';
+import { backchannelLogoutUrl, callbackUrl, signalsUrl } from './upstream-authorization.ts';
 
 /** Without its secret. */
 export type ListedProvider = {
@@ -21,6 +21,10 @@ export type ListedProvider = {
   /** To be registered at the provider. */
   readonly redirect_uri: string;
   readonly backchannel_logout_uri: string;
+  /** For its security events; taken once there is a secret. */
+  readonly signals_uri: string;
+  readonly has_signals_secret: boolean;
+  readonly signals_audience: string | null;
   /** Unix seconds; null of one from settings. */
   readonly created_at: number | null;
   readonly disabled_at: number | null;
@@ -39,12 +43,14 @@ export async function allProviders(deps: Pick<Deps, 'db' | 'config'>): Promise<L
 const addressesOf = (deps: Pick<Deps, 'config'>, id: string) => ({
   redirect_uri: callbackUrl(deps, { id }),
   backchannel_logout_uri: backchannelLogoutUrl(deps, { id }),
+  signals_uri: signalsUrl(deps, { id }),
 });
 
 const listedSetting = (
   deps: Pick<Deps, 'config'>,
-  { id, label, issuer, client_id, groupsClaim, scope }: Provider,
+  { id, label, issuer, client_id, groupsClaim, scope, signals }: Provider,
 ): ListedProvider => ({
+  ...{ has_signals_secret: signals !== undefined, signals_audience: signals?.audience ?? null },
   ...{ id, label, issuer, client_id, groups_claim: groupsClaim ?? null, scope: scope ?? null },
   logo_url: null,
   ...{ source: 'settings', ...addressesOf(deps, id), created_at: null, disabled_at: null },
@@ -59,12 +65,15 @@ export function listedOf(deps: Pick<Deps, 'config'>, row: ProviderWithSecret): L
     upstream_client_id,
     groups_claim,
     scope,
+    signals_secret_hash,
+    signals_audience,
     created_at,
     disabled_at,
     logo_id,
   } = row;
   return {
     ...{ id, label, issuer, client_id: upstream_client_id, groups_claim, scope, created_at, disabled_at },
+    ...{ has_signals_secret: signals_secret_hash !== null, signals_audience },
     logo_url: logo_id && `${deps.config.baseUrl}${providerLogosPath}/${logo_id}`,
     ...{
       source: 'store',

@@ -35,10 +35,13 @@ import { readIssuer, UpstreamFailure } from './upstream.ts';
 // Providers of the store. Its operator may sign in as everyone who has linked it, and as everyone whose verified address it asserts:
 // so adding one is as much as making an administrator, and the same people are notified.
 
-type ProviderDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'mail' | 'providers' | 'tracer' | 'outbound'>;
+export type ProviderDeps = Pick<
+  Deps,
+  'db' | 'clock' | 'config' | 'vault' | 'mail' | 'providers' | 'tracer' | 'outbound'
+>;
 
 /** By which the audit log names one: an id alone could be anything. */
-const targetOf = (id: string) => `provider:${id}`;
+export const targetOf = (id: string) => `provider:${id}`;
 
 /**
  * Adds a provider, by which people can sign in on every node within a second. Its issuer is asked for its documents first.
@@ -50,12 +53,20 @@ export async function createProvider(deps: ProviderDeps, caller: Caller, wanted:
   if (problems.length > 0) throw invalidFields(problems);
   await refuseNewAdministrator(deps, caller);
   const at = now(deps);
-  const { id: provider_id, client_id, client_secret, groups_claim, scope } = wanted;
+  const {
+    id: provider_id,
+    client_id,
+    client_secret,
+    groups_claim,
+    scope,
+    signals_secret_hash,
+    signals_audience,
+  } = wanted;
   const row: ProviderWithSecret = {
     ...{ provider_id, issuer, label, upstream_client_id: client_id },
     client_secret_sealed: deps.vault.seal(secretPurpose(provider_id), client_secret),
     ...{ groups_claim: groups_claim || null, scope: scope?.trim() || null },
-    ...{ signals_secret_hash: null, signals_audience: null },
+    ...{ signals_secret_hash: signals_secret_hash || null, signals_audience: signals_audience || null },
     ...{ created_at: at, disabled_at: null, logo_id: null },
   };
   const taken = takenProblems(await listProviders(deps.db), row);
@@ -77,8 +88,14 @@ export async function createProvider(deps: ProviderDeps, caller: Caller, wanted:
 }
 
 /** Of its terms for the log, where a `client_id` would be that of a client here. */
-const recorded = ({ label, upstream_client_id, groups_claim, scope }: Omit<ProviderTerms, 'client_secret_sealed'>) => ({
-  ...{ label, upstream_client_id, groups_claim, scope },
+const recorded = ({
+  label,
+  upstream_client_id,
+  groups_claim,
+  scope,
+  signals_audience,
+}: Omit<ProviderTerms, 'client_secret_sealed'>) => ({
+  ...{ label, upstream_client_id, groups_claim, scope, signals_audience },
 });
 
 const takenProblems = (stored: readonly ProviderWithSecret[], { provider_id, issuer }: ProviderWithSecret) =>
@@ -102,7 +119,7 @@ async function requireUsableIssuer(deps: ProviderDeps, row: ProviderWithSecret):
 }
 
 /** As for the approval of a client: else one stolen account would open all others within minutes. */
-async function refuseNewAdministrator(deps: Pick<Deps, 'db' | 'clock'>, { actor }: Caller): Promise<void> {
+export async function refuseNewAdministrator(deps: Pick<Deps, 'db' | 'clock'>, { actor }: Caller): Promise<void> {
   if (!actor.startsWith('user:')) return;
   const until = await newAdministratorUntil(deps, actor.slice('user:'.length));
   if (until === undefined) return;
@@ -122,7 +139,10 @@ const mailsAbout = async (
   (await listAdministrators(deps.db)).flatMap((one) => mailTo(deps, one, letter, { provider: label, issuer }));
 
 /** @throws {RequestError} `not_found`; `invalid_state` for one of the settings. */
-async function requireStored({ db, config }: Pick<Deps, 'db' | 'config'>, id: string): Promise<ProviderWithSecret> {
+export async function requireStored(
+  { db, config }: Pick<Deps, 'db' | 'config'>,
+  id: string,
+): Promise<ProviderWithSecret> {
   if (config.providers.some((one) => one.id === id))
     throw refusal(
       'invalid_state',
@@ -149,13 +169,15 @@ export async function editProvider(
   const problems = termProblems(wanted);
   if (problems.length > 0) throw invalidFields(problems);
   await refuseNewAdministrator(deps, caller);
-  const { label, client_id, client_secret, groups_claim, scope } = wanted;
+  const { label, client_id, client_secret, groups_claim, scope, signals_secret_hash, signals_audience } = wanted;
   const hasNewSecret = client_secret !== undefined && client_secret !== secretOf(deps, before);
   const given = {
     ...(label !== undefined && { label: normalizeName(label) }),
     ...(client_id !== undefined && { upstream_client_id: client_id }),
     ...(groups_claim !== undefined && { groups_claim: groups_claim || null }),
     ...(scope !== undefined && { scope: scope?.trim() || null }),
+    ...(signals_secret_hash !== undefined && { signals_secret_hash: signals_secret_hash || null }),
+    ...(signals_audience !== undefined && { signals_audience: signals_audience || null }),
   };
   const changed = Object.entries(given).filter(([name, value]) => before[name as keyof typeof given] !== value);
   if (changed.length === 0 && !hasNewSecret) return { after: listedOf(deps, before), isChanged: false };
@@ -164,8 +186,8 @@ export async function editProvider(
   const event = auditEvent(
     {
       ...{ action: 'provider.edited', ...caller, target: targetOf(id) },
-      before: Object.fromEntries(changed.map(([name]) => [name, before[name as keyof typeof given]])),
-      after: { ...Object.fromEntries(changed), ...(hasNewSecret && { secret_replaced: true }) },
+      before: withoutDigest(Object.fromEntries(changed.map(([name]) => [name, before[name as keyof typeof given]]))),
+      after: { ...withoutDigest(Object.fromEntries(changed)), ...(hasNewSecret && { secret_replaced: true }) },
     },
     now(deps),
   );
@@ -176,6 +198,12 @@ export async function editProvider(
   if (!done.ok) throw notFound();
   return { after: listedOf(deps, { ...before, ...to }), isChanged: true };
 }
+
+/** The log outlives a secret, and has its digest no more than it. */
+const withoutDigest = ({ signals_secret_hash: hash, ...state }: Record<string, unknown>) => ({
+  ...state,
+  ...(hash !== undefined && { has_signals_secret: hash !== null }),
+});
 
 /**
  * The operator's own picture on its button.
@@ -230,6 +258,10 @@ export function logoIn(file: Buffer): { [Member in keyof ProviderLogo]: string }
 
 const secretOf = ({ vault }: Pick<Deps, 'vault'>, { provider_id, client_secret_sealed }: ProviderWithSecret) =>
   vault.open(secretPurpose(provider_id), client_secret_sealed);
+
+/** The digest of what it pushes security events with; null: it sends none. */
+export const signalsHashOf = async ({ db }: Pick<Deps, 'db'>, id: string): Promise<string | null> =>
+  (await findStoredProvider(db, id))?.signals_secret_hash ?? null;
 
 /** Whether it is this one. @throws {RequestError} `not_found`. */
 export async function hasClientSecret(deps: Pick<Deps, 'db' | 'vault'>, id: string, secret: string): Promise<boolean> {

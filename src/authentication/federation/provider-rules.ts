@@ -3,7 +3,9 @@ import { inEnglish } from '../../platform/i18n/translate.ts';
 import { normalizeName } from '../../platform/text.ts';
 import {
   idPattern,
+  isAudience,
   isClaimName,
+  isHash,
   isLabel,
   isScope,
   knownIssuer,
@@ -22,6 +24,10 @@ export type NewProvider = {
   client_secret: string;
   groups_claim?: string | null | undefined;
   scope?: string | null | undefined;
+  /** SHA-256 in base64url of what it pushes security events with; null: it sends none. */
+  signals_secret_hash?: string | null | undefined;
+  /** `aud` of them; null: the `client_id`. */
+  signals_audience?: string | null | undefined;
 };
 
 /** 1 to 255 visible ASCII characters (RFC 6749 appendix A). */
@@ -37,10 +43,14 @@ export const secretProblem = (secret: string): string | undefined =>
 
 /** What may be changed of one. */
 export type ProviderChange = Partial<
-  Pick<NewProvider, 'label' | 'client_id' | 'client_secret' | 'groups_claim' | 'scope'>
+  Pick<
+    NewProvider,
+    'label' | 'client_id' | 'client_secret' | 'groups_claim' | 'scope' | 'signals_secret_hash' | 'signals_audience'
+  >
 >;
 
-export function termProblems({ label, client_id, client_secret, groups_claim, scope }: ProviderChange): FieldProblem[] {
+export function termProblems(change: ProviderChange): FieldProblem[] {
+  const { label, client_id, client_secret, groups_claim, scope, signals_secret_hash, signals_audience } = change;
   const checks: [string, boolean, Parameters<typeof fieldProblem>[1]][] = [
     ['label', label === undefined || isLabel(label), { key: 'problem.provider.label' }],
     [
@@ -55,6 +65,16 @@ export function termProblems({ label, client_id, client_secret, groups_claim, sc
     ],
     ['groups_claim', !groups_claim || isClaimName(groups_claim), { key: 'problem.provider.groups_claim' }],
     ['scope', !scope || isScope(scope), { key: 'problem.provider.scope' }],
+    [
+      'signals_secret_hash',
+      !signals_secret_hash || isHash(signals_secret_hash),
+      { key: 'problem.provider.signals_secret_hash' },
+    ],
+    [
+      'signals_audience',
+      !signals_audience || isAudience(signals_audience),
+      { key: 'problem.provider.signals_audience' },
+    ],
   ];
   return checks.flatMap(([path, isFine, message]) => (isFine ? [] : [fieldProblem(path, message)]));
 }

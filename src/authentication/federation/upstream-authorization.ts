@@ -59,6 +59,10 @@ export const callbackUrl = ({ config }: Pick<Deps, 'config'>, { id }: Pick<Provi
 export const backchannelLogoutUrl = ({ config }: Pick<Deps, 'config'>, { id }: Pick<Provider, 'id'>): string =>
   `${config.baseUrl}/auth/${id}/backchannel-logout`;
 
+/** Where it pushes security events. */
+export const signalsUrl = ({ config }: Pick<Deps, 'config'>, { id }: Pick<Provider, 'id'>): string =>
+  `${config.baseUrl}/auth/${id}/signals`;
+
 /**
  * Begins the authorization code flow with PKCE, nonce and state (RFC 9700 §2.1.1, §4.7).
  * @returns the URL to redirect to, and the cookie that the callback reads.

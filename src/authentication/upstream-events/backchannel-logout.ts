@@ -29,7 +29,7 @@ export async function takeLogoutToken(
   keys: PublishedKeys,
   provider: Provider,
   logout_token: string,
-): Promise<void> {
+): Promise<'accepted'> {
   const at = now(deps);
   const claims = await readProviderToken(keys, provider, logout_token, (unverified, header) =>
     checkLogoutToken(provider, unverified, header, at),
@@ -37,6 +37,7 @@ export async function takeLogoutToken(
   const { sub, sid, iat } = claims as { sub?: string; sid?: string; iat: number };
   const until = Math.floor(iat);
   await endUpstreamSessions(deps, provider, { subject: sub, sid, until, reason: 'provider_sign_out' });
+  return 'accepted';
 }
 
 function checkLogoutToken(provider: Provider, claims: Members, { typ }: Members, at: number): void {

@@ -7,12 +7,12 @@ import type { Provider } from '../credentials/providers.ts';
 import { countReceipt, receiptsOf } from './provider-receipts.store.ts';
 import { TokenRefused } from './provider-token.ts';
 
-/** `logout`: a logout token. `signal`: a security event. */
+/** `logout`: a logout token. `signal`: a security event, which may be `ignored`: genuine, and about what has no effect here. */
 export type ReceiptKind = 'logout' | 'signal';
 
 const received = counter(
   'signet_provider_tokens_total',
-  'Logout tokens and security events of providers, by kind and result: accepted, or why they were refused.',
+  'Logout tokens and security events of providers, by kind and result: accepted, ignored (nothing here rests on it), or why they were refused.',
   'kind',
   'result',
 );
@@ -31,12 +31,13 @@ type ReceiveDeps = LimitDeps & Pick<Deps, 'log'>;
 export async function receiving(
   deps: ReceiveDeps,
   { provider, kind, address }: { provider: Pick<Provider, 'id'>; kind: ReceiptKind; address: string },
-  take: () => Promise<void>,
+  take: () => Promise<'accepted' | 'ignored'>,
 ): Promise<void> {
   const limit = limitOf(deps);
   await limit.check(address);
+  let outcome: 'accepted' | 'ignored';
   try {
-    await take();
+    outcome = await take();
   } catch (error) {
     if (error instanceof TokenRefused) {
       await limit.failed(address);
@@ -44,7 +45,7 @@ export async function receiving(
     }
     throw error;
   }
-  await note(deps, provider, kind, 'accepted');
+  await note(deps, provider, kind, outcome);
 }
 
 /** Not of what was done: without it the sender would repeat what has succeeded. */

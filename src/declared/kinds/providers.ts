@@ -1,5 +1,7 @@
 import {
+  audiencePattern,
   claimPattern,
+  hashPattern,
   idPattern,
   knownIssuer,
   longestLabel,
@@ -15,6 +17,7 @@ import {
   logoOfProvider,
   removeProvider,
   setProviderLogo,
+  signalsHashOf,
   turnOff,
   turnOn,
 } from '../../authentication/federation/manage-provider.ts';
@@ -77,6 +80,23 @@ export const ProviderEntry = Type.Object(
         }),
       ),
     ),
+    signals_audience: Type.Optional(
+      nullable(
+        Type.String({
+          description: '`aud` of its security events; null: the `client_id`. Left out: it stays as it is.',
+          ...inCode({ pattern: audiencePattern }),
+        }),
+      ),
+    ),
+    signals_secret_hash: Type.Optional(
+      nullable(
+        Type.String({
+          description:
+            'SHA-256, in base64url, of the bearer token with which it pushes security events: 32 random characters at least; null: none are taken. Left out: it stays as it is.',
+          ...inCode({ pattern: hashPattern }),
+        }),
+      ),
+    ),
     enabled: Type.Optional(Type.Boolean({ description: 'Left out: it stays as it is. A new one is enabled.' })),
     secret: Type.Optional({
       ...SecretReference,
@@ -104,9 +124,12 @@ async function logoStateOf(deps: Deps, id: string): Promise<Logo> {
   return found && new DeclaredPicture(found.logo_id, found.content);
 }
 
-type Terms = { id: string; issuer: string; label: string; client_id: string; groups_claim: string; scope: string };
+type Terms = { id: string; issuer: string; label: string; client_id: string; groups_claim: string; scope: string } & {
+  signals_audience?: string | null;
+  signals_secret_hash?: string | null;
+};
 const termsOf = (state: State) => state as unknown as Terms;
-const edited = ['label', 'client_id', 'groups_claim', 'scope', secretField];
+const edited = ['label', 'client_id', 'groups_claim', 'scope', 'signals_audience', 'signals_secret_hash', secretField];
 
 export const providers: Kind = {
   name: 'providers',
@@ -121,10 +144,11 @@ export const providers: Kind = {
     Promise.all(
       (await allProviders(deps))
         .filter(({ source }) => source === 'store')
-        .map(async ({ id, issuer, label, client_id, groups_claim, scope, disabled_at }) => ({
+        .map(async ({ id, issuer, label, client_id, groups_claim, scope, signals_audience, disabled_at }) => ({
           id,
           state: {
-            ...{ id, issuer, label, client_id, groups_claim, scope },
+            ...{ id, issuer, label, client_id, groups_claim, scope, signals_audience },
+            signals_secret_hash: await signalsHashOf(deps, id),
             logo: await logoStateOf(deps, id),
             enabled: disabled_at === null,
           },
@@ -135,10 +159,12 @@ export const providers: Kind = {
     const { id = key, enabled, logo, secret: _secret, ...given } = entry as Static<typeof ProviderEntry>;
     const { problems, issuer, label } = readNewProvider(deps, { id, ...given });
     if (problems.length > 0) throw invalidFields(problems);
-    const { client_id, groups_claim, scope } = given;
+    const { client_id, groups_claim, scope, signals_audience, signals_secret_hash } = given;
     return {
       ...{ id, issuer, label, client_id },
       ...{ groups_claim: groups_claim || null, scope: scope?.trim() || null },
+      ...(signals_audience !== undefined && { signals_audience: signals_audience || null }),
+      ...(signals_secret_hash !== undefined && { signals_secret_hash: signals_secret_hash || null }),
       ...(logo !== undefined && { logo: logo === null ? null : readLogo(logo) }),
       ...(enabled !== undefined && { enabled }),
     };
@@ -155,9 +181,10 @@ export const providers: Kind = {
   async change({ deps, caller, secret }, { id }, state, fields) {
     if (fields.includes('enabled') && state.enabled === false) await turnOff(deps, caller, id);
     if (fields.some((field) => edited.includes(field))) {
-      const { label, client_id, groups_claim, scope } = termsOf(state);
+      const { label, client_id, groups_claim, scope, signals_audience, signals_secret_hash } = termsOf(state);
       const client_secret = fields.includes(secretField) ? secret : undefined;
-      await editProvider(deps, caller, id, { label, client_id, groups_claim, scope, client_secret });
+      const terms = { label, client_id, groups_claim, scope, signals_audience, signals_secret_hash };
+      await editProvider(deps, caller, id, { ...terms, client_secret });
     }
     if (fields.includes('logo')) await setProviderLogo(deps, caller, id, (state.logo as Logo)?.file);
     if (fields.includes('enabled') && state.enabled === true) await turnOn(deps, caller, id);
@@ -171,7 +198,8 @@ export const providers: Kind = {
     if (alone === 0) return undefined;
     return `${alone}${is_complete ? '' : ' or more'} ${alone === 1 ? 'person signs' : 'people sign'} in with it alone`;
   },
-  write({ enabled, id, issuer, label, logo, ...state }, key) {
+  // The digest of a secret stays here: left out, it is kept.
+  write({ enabled, id, issuer, label, logo, signals_secret_hash: _hash, ...state }, key) {
     const known = knownIssuer(String(id));
     return {
       ...(id !== key && { id }),

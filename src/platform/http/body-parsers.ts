@@ -39,6 +39,9 @@ function addParser(app: FastifyInstance, type: string, parse: Parse): void {
 /** JSON under a type of its own, for the routes of a plugin. */
 export const readJsonAs = (app: FastifyInstance, type: string): void => addParser(app, type, readJson);
 
+/** Text under a type of its own, for the routes of a plugin. */
+export const readTextAs = (app: FastifyInstance, type: string): void => addParser(app, type, (text) => text);
+
 const readJson = (text: string): unknown => (text === '' ? undefined : parseJson(text));
 
 /** What the route takes, if it is described. */
