@@ -307,7 +307,7 @@ testSignet(
     const { text } = await admin.browser.get(`/admin/users/${user.user_id}`);
     assert.match(
       text.replaceAll(/<\/?time[^>]*>/g, ''),
-      sentence('admin.users.lock.blocked', { until: 'in 20 seconds' }),
+      sentence('admin.users.lock.blocked', { until: 'in 20\u00a0seconds' }),
     );
     signet.clock.advance(20);
     assert.doesNotMatch(await row(), sentence('admin.users.locked'));

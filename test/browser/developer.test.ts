@@ -162,7 +162,7 @@ test('all of it works without JavaScript', async (t) => {
     .getByRole('button', { name: message('developer.secrets.retire') })
     .first()
     .click();
-  await page.getByText(sentence('developer.secrets.ends', { when: 'in 7 days' })).waitFor();
+  await page.getByText(sentence('developer.secrets.ends', { when: 'in 7\u00a0days' })).waitFor();
 
   await approveClient(signet.deps, { client_id: client_id!, caller: cli }, { revision: 1 });
   await path('/edit');

@@ -103,5 +103,5 @@ const state = (view: View, { email, linked_at, last_used_at }: Identity): Html =
     email === null
       ? view.t('providers.linked_nameless', { day: view.day(linked_at) })
       : view.t('providers.linked', { email: html`<bdi>${email}</bdi>`, day: view.day(linked_at) });
-  return html`${since}, ${view.t('providers.used', { ago: view.ago(last_used_at) })}`;
+  return html`${since} · ${view.t('providers.used', { ago: view.ago(last_used_at) })}`;
 };

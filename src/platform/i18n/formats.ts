@@ -30,9 +30,9 @@ const hasSpaces = (locale: Locale) => !/^(?:ja|zh)\b/.test(locale);
 /** What stands between two sentences. */
 export const betweenSentences = (locale: Locale): string => (hasSpaces(locale) ? ' ' : '');
 
-/** A number with its unit: Japanese writes "10分前", where Unicode has a space. */
+/** No line ends between a number and its unit, "2027 р." too; Japanese writes "10分前", where Unicode has a space. */
 export const withUnit = (locale: Locale, text: string): string =>
-  locale.startsWith('ja') ? text.replaceAll(' ', '') : text;
+  text.replace(/(?<=\p{Nd}) (?=\p{L}+\P{Nd}*$)/u, locale.startsWith('ja') ? '' : '\u00a0');
 
 /** Which of two texts comes first in a list. */
 export const collator = (locale: Locale) => keep('collator', locale, {}, () => new Intl.Collator(locale));

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { IntlMessageFormat } from 'intl-messageformat';
 import { translator } from '../pages/view.ts';
+import { withUnit } from './formats.ts';
 import {
   chooseLocale,
   consoleLocales,
@@ -153,6 +154,17 @@ for (const { rule, locales: held, broken, except } of typography) {
     }
   });
 }
+
+test('no line ends between a number and its unit', () => {
+  const told: [Locale, string, string][] = [
+    ['en', '20 minutes ago', '20\u00a0minutes ago'],
+    ['de', 'vor 5 Tagen', 'vor 5\u00a0Tagen'],
+    ['uk', '24 лютого 2027 р.', '24 лютого 2027\u00a0р.'],
+    ['ja', '10 分前', '10分前'],
+    ['en', '24 February 2027', '24 February 2027'],
+  ];
+  for (const [locale, text, together] of told) assert.equal(withUnit(locale, text), together);
+});
 
 test('every refusal that programs may read is ASCII without quote and backslash (RFC 6749 §5.2)', () => {
   const refusals = new Set(Object.keys(english).filter((key) => /(^|\.)problem\./.test(key)));

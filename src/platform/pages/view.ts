@@ -170,7 +170,9 @@ function contactLink(support: string): Html {
 
 /** @param locale may have a region. @param at Unix seconds; a stored one may be beyond the calendar. */
 export const formatDay = (locale: Locale, at: number): string =>
-  isInCalendar(at) ? dateFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).format(at * 1000) : String(at);
+  isInCalendar(at)
+    ? withUnit(locale, dateFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).format(at * 1000))
+    : String(at);
 
 const units = [
   ['year', 31_557_600],
