@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { deleteClient } from '../../src/clients/delete-client.ts';
+import { outcomeOf } from '../../src/platform/mail/refusals.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { message, sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
@@ -407,6 +408,31 @@ onBothEngines('what is kept of it is bounded, and no way in', async (t, engine) 
     )) as { used_by: string }[];
     assert.equal(grant?.used_by, `- 2001:db8:1111:2222:3333:4444:5555:6666 ${'x'.repeat(40)}`);
     assert.ok(grant.used_by.length <= 90 && !grant.used_by.includes(refresh_token.slice(3, 20)));
+  });
+
+  await t.test('SA-05: of many answers five are mailed in an hour', async () => {
+    const user = await signet.signedInUser();
+    const before = signet.deps.mail.enqueued;
+    for (let times = 0; times < 7; times += 1) {
+      const alert = await stolen(signet, user, client);
+      await user.signIn();
+      const asked = signet.deps.mail.enqueued;
+      assert.equal((await answerOf(user, alert, 'not_me')).status, 204);
+      assert.equal(signet.deps.mail.enqueued - asked, times < 5 ? 1 : 0);
+      await user.browser.postJson('/v1/me/password', { password: user.password });
+    }
+    assert.ok(signet.deps.mail.enqueued > before);
+  });
+
+  await t.test('where the address takes no mail the password stays, and the page says nothing of it', async () => {
+    const user = await signet.signedInUser();
+    const alert = await stolen(signet, user, client);
+    const refused = outcomeOf(signet.deps.db, user.email, '550 no such user', now(signet));
+    await refused.in.change({ run: refused.run });
+    const page = await user.browser.get(`/account/alerts/${alert.alert_id}`);
+    assert.ok(!page.text.includes(message('alert.not_me.password')));
+    assert.equal((await answerOf(user, alert, 'not_me')).status, 204);
+    assert.equal((await user.elsewhere().signIn()).status, 303);
   });
 
   await t.test('without mail the password stays, since no link could replace it', async () => {

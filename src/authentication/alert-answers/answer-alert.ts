@@ -1,7 +1,9 @@
+import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
 import { endLinksGivenElsewhere, hasInvitedAdministrator } from '../../accounts/statements.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
 import { accessDenied, notFound } from '../../platform/errors.ts';
+import { findRefusal } from '../../platform/mail/refusals.ts';
 import { isAlertKind, natureOf } from '../alerts/kinds.ts';
 import { type AlertAnswer, type AlertRow, answerAlert as answering, findAlert } from '../alerts/store.ts';
 import { passwordOf, removePassword } from '../credentials/passwords.store.ts';
@@ -15,8 +17,8 @@ export type Answered = { alert: AlertRow; token?: string; asksForPassword: boole
 /**
  * What a user says about something that happened with their account. "That was me" is noted, and changes nothing else: who it was, and
  * holds a session, may say so as well. "Not me" ends all access but this session, which has shown every factor just now, and takes the
- * password away, so that who knows it has nothing, and its owner chooses another. Where no mail works it stays: a link by mail is the way
- * back for who loses this session.
+ * password away, so that who knows it has nothing, and its owner chooses another. Where no mail works, or none is accepted for
+ * the address, it stays: only a link by mail helps who loses this session.
  * Each is said once; "not me" may follow "that was me".
  * @throws {RequestError} `not_found` for an alert that is unknown, over, or another user's, all alike; `access_denied` if a session vouches
  * for itself; `login_required`, `reauthentication_required` if it has changed meanwhile.
@@ -52,6 +54,13 @@ const answered = (alert: AlertRow, answer: AlertAnswer, at: number, address: str
   alert: { ...alert, answer, answered_at: at, answered_from: address },
 });
 
+/** Whether "not me" takes a password away: it is there, and a link by mail would lead back to who leaves before choosing another. */
+export const losesPassword = async (
+  { db, mail }: Pick<RevocationDeps, 'db' | 'mail'>,
+  { user_id, email }: { user_id: string; email: string },
+): Promise<boolean> =>
+  mail.works && (await passwordOf(db, user_id)) !== undefined && (await findRefusal({ db }, email)) === undefined;
+
 async function recognize(deps: RevocationDeps, user: SignedIn, alert: AlertRow): Promise<Answered> {
   if (isAboutSession(alert, user)) throw accessDenied('A session cannot vouch for itself: answer in another browser.');
   const said = answered(alert, 'me', now(deps), user.caller.address);
@@ -68,14 +77,15 @@ async function deny(deps: RevocationDeps, user: SignedIn, alert: AlertRow): Prom
   const { user_id, session_id } = session;
   const at = now(deps);
   const said = answered(alert, 'not_me', at, caller.address);
-  const removesPassword = deps.mail.works && (await passwordOf(deps.db, user_id)) !== undefined;
+  const removesPassword = await losesPassword(deps, session);
+  const sendsMail = await mayMailAbout(deps, 'alert-denied', user_id, maxMailsAboutRevocations);
   const invitations = invitationsForMail(await hasInvitedAdministrator(deps.db, user_id, at));
   const rotation = rotateSessionSecret(session);
   await endLinksGivenElsewhere(deps.db, user_id);
   const failed = await changeOwnAccount(deps, user, {
     action: 'security_alert.denied',
     after: { alert_id: alert.alert_id, kind: alert.kind, password_removed: removesPassword },
-    mail: 'alert_denied',
+    mail: sendsMail ? 'alert_denied' : undefined,
     values: { ...invitations, has_password: removesPassword ? 'yes' : 'no' },
     run: {
       answer: said.statement,

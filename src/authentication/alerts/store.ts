@@ -1,6 +1,6 @@
 import type { Db, Part } from '../../platform/db/db.ts';
 import { choice, id, integer, json, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
-import { asText, type Sql, sql } from '../../platform/db/sql.ts';
+import { type Sql, sql } from '../../platform/db/sql.ts';
 import type { AlertId, ClientId, SessionId, UserId } from '../../platform/ids.ts';
 import { AlertFacts } from './kinds.ts';
 
@@ -34,11 +34,7 @@ const maxSurplus = 50;
 
 export const insertAlert = (alert: NewAlert): Sql[] => [
   sql`insert into security_alerts ${AlertRow.values(alert)}`,
-  deleteSurplus(
-    alert,
-    maxAlike,
-    sql`and kind = ${alert.kind} and client_id is not distinct from ${asText(alert.client_id)}`,
-  ),
+  deleteSurplus(alert, maxAlike, sql`and kind = ${alert.kind} and coalesce(client_id, '') = ${alert.client_id ?? ''}`),
   deleteSurplus(alert, maxAlerts, sql``),
 ];
 
@@ -47,14 +43,21 @@ const deleteSurplus = ({ user_id }: NewAlert, kept: number, alike: Sql): Sql =>
         select alert_id from security_alerts where user_id = ${user_id} ${alike}
          order by created_at desc, alert_id desc limit ${maxSurplus} offset ${kept})`;
 
-/** @param of whose it has to be. */
-export const findAlert = (db: Db, alert_id: AlertId, of: { user_id: UserId } | { client_id: ClientId }, now: number) =>
-  db.of(alert_id).get(
+/** @param of whose it has to be. Of no user is one that would be in another part of the store. */
+export async function findAlert(
+  db: Db,
+  alert_id: AlertId,
+  of: { user_id: UserId } | { client_id: ClientId },
+  now: number,
+): Promise<AlertRow | undefined> {
+  if ('user_id' in of && db.of(alert_id) !== db.of(of.user_id)) return undefined;
+  return db.of(alert_id).get(
     AlertRow,
     sql`select ${AlertRow.columns} from security_alerts
          where alert_id = ${alert_id} and expires_at > ${now}
            and ${'user_id' in of ? sql`user_id = ${of.user_id}` : sql`client_id = ${of.client_id}`}`,
   );
+}
 
 /** Newest first. */
 export const alertsOfUser = (db: Db, user_id: UserId, now: number) =>

@@ -231,7 +231,7 @@ export async function listGrants(
 }
 
 /** As administrators read it. */
-export const grantRecord = ({ scope, refreshed_at, ...grant }: ListedGrant) => ({
+export const grantRecord = ({ scope, refreshed_at, used_by: _, used_before_by: __, ...grant }: ListedGrant) => ({
   ...grant,
   scope: scope.split(' '),
   last_used_at: refreshed_at,

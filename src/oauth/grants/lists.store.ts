@@ -7,6 +7,7 @@ import type { ClientId, GrantId, SessionId, UserId } from '../../platform/ids.ts
 import type { TermRange } from '../../platform/search-terms.ts';
 import { effectiveRevocation, isRevokedInBulk } from './bulk-revocations.store.ts';
 import { isOfTest } from './test-grants.store.ts';
+import { uses } from './uses.store.ts';
 
 /** Redeemed, and neither revoked nor expired. */
 export const isActive = (now: number): Sql =>
@@ -69,6 +70,8 @@ const ListedGrant = row('grants join clients', {
   created_at: integer,
   refreshed_at: nullable(integer),
   expires_at: integer,
+  used_by: uses.used_by,
+  used_before_by: uses.used_before_by,
 });
 /** An active grant, as administrators see it. Times are Unix seconds. */
 export type ListedGrant = RowOf<typeof ListedGrant>;
@@ -98,7 +101,7 @@ export const activeGrantsOf = (
   db.of(user_id).all(
     ListedGrant,
     sql`select grant_id, grants.client_id, c.name as client_name, session_id, scope, grants.created_at, refreshed_at,
-               expires_at
+               expires_at, used_by, used_before_by
           from grants join clients c on c.client_id = grants.client_id
          where user_id = ${user_id} and ${isActive(now)} and c.status <> 'deleted' ${search ? isFound(search) : sql``}
            ${

@@ -1,7 +1,12 @@
 import type { FastifyInstance } from 'fastify';
-import { type Answered, answerAlert, isAboutSession } from '../../authentication/alert-answers/answer-alert.ts';
+import {
+  type Answered,
+  answerAlert,
+  isAboutSession,
+  losesPassword,
+} from '../../authentication/alert-answers/answer-alert.ts';
 import { recentlySignedIn, setSessionCookie, signedIn } from '../../authentication/sessions/session.ts';
-import { alertAnswers, passwordOf } from '../../authentication/statements.ts';
+import { alertAnswers } from '../../authentication/statements.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { addOperations, operation } from '../../platform/http/operation.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
@@ -76,8 +81,11 @@ export async function alertRoutes(app: FastifyInstance, deps: Deps) {
   addOperations(app, deps, [listOwnAlerts, showOwnAlert, answerOwnAlert]);
   pagesFor(app, deps, signedIn).show(path, async ({ view, alert_id, session }) => {
     const alert = await requireAlertOfUser(deps, session.user_id, alert_id);
-    const losesPassword = deps.mail.works && (await passwordOf(deps.db, session.user_id)) !== undefined;
-    return alertPage(view, { alert, losesPassword, isCurrent: isAboutSession(alert, { session }) });
+    return alertPage(view, {
+      alert,
+      losesPassword: await losesPassword(deps, session),
+      isCurrent: isAboutSession(alert, { session }),
+    });
   });
   const pages = pagesFor(app, deps, recentlySignedIn);
   pages.run(answerOwnAlert, {

@@ -127,7 +127,12 @@ const sections = (deps: Deps, user_id: string, isForThemselves: boolean): Readon
   }),
   grants: paged(async (after: string | undefined, limit) => {
     const { grants, next } = await listGrants(deps, user_id, { after, limit });
-    return { rows: grants.map(grantRecord), next };
+    const rows = grants.map((grant) => ({
+      ...grantRecord(grant),
+      used_by: grant.used_by,
+      used_before_by: grant.used_before_by,
+    }));
+    return { rows, next };
   }),
   consents: once(() => listConsentsOfUser(deps.db, user_id)),
   clients: once(async () =>
