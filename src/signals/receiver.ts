@@ -19,9 +19,14 @@ export const receiver: Access<Deps, { by: Receiver }> = {
   description: `A service credential needs the permission \`${permission}\`. An approved client with a secret or a key has a stream about its own users.`,
   alternatives: [clientSecret],
   refusals: ['invalid_client', 'access_denied', 'rate_limited'],
-  async authenticate(deps, { headers: { authorization, 'user-agent': userAgent }, ip: address }) {
+  async authenticate(deps, request) {
+    const { headers, ip: address } = request;
+    const { authorization, 'user-agent': userAgent } = headers;
     const shown = readShown(authorization);
     if ('assertion' in shown) {
+      // It is asked before the body is read and after it, and what a client has signed is good for one time.
+      const asked = request.requester as { by: Receiver } | undefined;
+      if (asked) return asked;
       const form = { client_assertion_type: assertionType, client_assertion: shown.assertion };
       return { by: await client(deps, { authorization: undefined, form, address, userAgent }) };
     }

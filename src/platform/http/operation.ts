@@ -260,10 +260,10 @@ export function addOperations<Deps>(app: FastifyInstance, deps: Deps, operations
         ...(query && { querystring: query }),
         ...(answer.schema && { response: { [statusOf(answer)]: answer.schema } }),
       },
-      // Once: what a client has signed is good for one time.
+      // Of a service before its body is read, and after it, since that may take longer than a credential lasts.
       onRequest: isForServices ? authenticated : [],
       preValidation: async (request) => {
-        if (!isForServices) await authenticated(request);
+        await authenticated(request);
         if (bodyIsOptional && request.body === undefined) request.body = {};
         if (query) request.query = new FormText(queryOf(request.url));
       },
