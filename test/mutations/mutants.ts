@@ -591,6 +591,63 @@ export const mutants: readonly Mutant[] = [
     tests: [{ file: 'test/oauth/refresh.test.ts', names: ['a refresh token (sqlite)'] }],
   },
   {
+    name: 'one-party-remembered',
+    breaks: 'SA-01',
+    file: 'src/oauth/grants/uses.store.ts',
+    text: 'const isAnother = sql`refresh_seq > 0 and used_by is distinct from ${used_by}`;',
+    instead: 'const isAnother = sql`1 = 0 and used_by = ${used_by}`;',
+    tests: [
+      {
+        file: 'test/self-service/alerts.test.ts',
+        names: ['a person reads both uses of a token that came twice (sqlite)'],
+      },
+    ],
+  },
+  {
+    name: 'alert-of-another-user',
+    breaks: 'SA-02',
+    file: 'src/authentication/alerts/store.ts',
+    text: "'user_id' in of ? sql`user_id = ${of.user_id}`",
+    instead: "'user_id' in of ? sql`${of.user_id} <> ''`",
+    tests: [
+      {
+        file: 'test/self-service/alerts.test.ts',
+        names: ['a person reads both uses of a token that came twice (sqlite)'],
+      },
+    ],
+  },
+  {
+    name: 'not-me-keeps-the-password',
+    breaks: 'SA-03',
+    file: 'src/authentication/alert-answers/answer-alert.ts',
+    text: 'password: removesPassword ? removePassword(user_id) : undefined,',
+    instead: '',
+    tests: [{ file: 'test/self-service/alerts.test.ts', names: ['a person says whether that was them (sqlite)'] }],
+  },
+  {
+    name: 'session-vouches-for-itself',
+    breaks: 'SA-04',
+    file: 'src/authentication/alert-answers/answer-alert.ts',
+    text: 'if (isAboutSession(alert, user)) throw',
+    instead: 'if (false) throw',
+    tests: [
+      {
+        file: 'test/self-service/alerts.test.ts',
+        names: ['a person is asked about a browser that is new to the account (sqlite)'],
+      },
+    ],
+  },
+  {
+    name: 'alerts-without-end',
+    breaks: 'SA-05',
+    file: 'src/authentication/alerts/store.ts',
+    text: 'const maxAlike = 20;',
+    instead: 'const maxAlike = 2000;',
+    tests: [
+      { file: 'test/self-service/alerts.test.ts', names: ['what is kept of it is bounded, and no way in (sqlite)'] },
+    ],
+  },
+  {
     name: 'refresh-token-of-another-client',
     breaks: 'RT-03',
     file: 'src/oauth/grants/store.ts',
