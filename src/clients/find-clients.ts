@@ -12,6 +12,7 @@ import {
   clientsNamed,
   clientsWithTerms,
   countClients,
+  countedListings,
   isAnyNamed,
   listClients,
   type Order,
@@ -44,17 +45,7 @@ export function clientDirectory({ db, clock }: { db: Db; clock: Clock }): Client
   return { ...cache, find: (id) => (isClientId(id) ? cache.find(id) : Promise.resolve(undefined)) };
 }
 
-export const listings = [
-  'all',
-  'waiting',
-  'pending_review',
-  'pending_change',
-  'approved',
-  'rejected',
-  'suspended',
-  'outside',
-  'unseen_logo',
-] as const satisfies ClientListing[];
+export const listings = ['all', 'waiting', ...countedListings] as const satisfies ClientListing[];
 
 export const orders = ['oldest', 'newest'] as const satisfies Order[];
 

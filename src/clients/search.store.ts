@@ -226,7 +226,8 @@ const comparePlaces = (one: Place, other: Place): number =>
 
 const clientOf = ({ term: _, ...client }: { term: string } & Omit<Client, 'secrets'>): Client => withoutSecrets(client);
 
-const countedListings = [
+/** What the console counts on its filters. */
+export const countedListings = [
   'pending_review',
   'pending_change',
   'approved',

@@ -1,15 +1,13 @@
-import { auditEvent } from '../audit/audit.ts';
 import type { DeliveryKind } from '../deliveries/kind.ts';
 import { type Answer, type Attempt, openPoster, unexpectedStatus } from '../deliveries/poster.ts';
 import { isResent } from '../deliveries/queue.ts';
 import { type DeliverySender, openDeliverySender } from '../deliveries/sender.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { now } from '../platform/clock.ts';
-import { mustChange } from '../platform/db/change.ts';
 import type { Part } from '../platform/db/db.ts';
 import { tables } from '../platform/db/tables.ts';
-import { newId } from '../platform/ids.ts';
 import { signSignal } from './sign-signal.ts';
+import { type Stopped, stopStream } from './stop-stream.ts';
 import {
   claimSignal,
   type DueSignal,
@@ -17,9 +15,7 @@ import {
   dueStreams,
   fullStreams,
   hasOnlyFailed,
-  insertOwnSignal,
   pauseStream,
-  type Stream,
   signalDeliveries,
 } from './store.ts';
 
@@ -101,36 +97,10 @@ async function giveUp(deps: SendDeps, part: Part, signal: DueSignal, problem: st
 
 type PauseDeps = Pick<Deps, 'db' | 'clock' | 'log'>;
 
-type Paused = Pick<Stream, 'stream_id' | 'status'>;
-
-/**
- * With an event that tells its receiver (SSF 1.0 §8.1.5). Changes nothing if the stream has another status by now, or is paused for
- * this reason.
- */
-async function pause(deps: PauseDeps, { stream_id, status }: Paused, reason: string): Promise<void> {
-  const at = now(deps);
-  const states = { before: { status }, after: { status: 'paused' } };
-  const event = auditEvent(
-    { action: 'signal_stream.paused', actor: 'system', target: stream_id, reason, ...states },
-    at,
-  );
-  const done = await deps.db.shared.change({
-    run: {
-      stream: mustChange(pauseStream({ stream_id, status }, reason)),
-      event: event.statement,
-      notice: insertOwnSignal(
-        {
-          delivery_id: newId('msg'),
-          stream_id,
-          event_id: event.event_id,
-          event_type: 'stream-updated',
-          payload: { members: { status: 'paused', reason } },
-        },
-        at,
-      ),
-    },
-  });
-  if (done.ok) deps.log.error({ stream_id, reason }, 'a signal stream was paused');
+/** Changes nothing if the stream has another status by now, or is paused for this reason. */
+async function pause(deps: PauseDeps, stream: Stopped, reason: string): Promise<void> {
+  const isPaused = await stopStream(deps, stream, { status: 'paused', reason }, pauseStream(stream, reason));
+  if (isPaused) deps.log.error({ stream_id: stream.stream_id, reason }, 'a signal stream was paused');
 }
 
 /** Pauses streams whose queue is full, so that their receivers learn that they miss something, also those who had paused them. */

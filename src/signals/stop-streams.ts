@@ -1,11 +1,8 @@
-import { auditEvent } from '../audit/audit.ts';
 import type { Deps } from '../oauth/deps.ts';
-import { now } from '../platform/clock.ts';
-import { mustChange } from '../platform/db/change.ts';
-import { newId, type StreamId } from '../platform/ids.ts';
 import { streamsToStop } from './clients.store.ts';
 import { deleteStream, dropWaiting } from './manage-stream.ts';
-import { disableStream, findStream, insertOwnSignal, lockStream, type Stream } from './store.ts';
+import { type Stopped, stopStream } from './stop-stream.ts';
+import { disableStream, findStream } from './store.ts';
 
 /** For the client, once it is approved again, and for operators. */
 export const stopReason =
@@ -32,34 +29,10 @@ export async function stopStreams(deps: StopDeps): Promise<void> {
   }
 }
 
-async function disable(
-  deps: StopDeps,
-  { stream_id, status }: { stream_id: StreamId; status: Stream['status'] },
-): Promise<void> {
-  const at = now(deps);
-  const states = { before: { status }, after: { status: 'disabled' } };
-  const event = auditEvent(
-    { action: 'signal_stream.disabled', actor: 'system', target: stream_id, reason: stopReason, ...states },
-    at,
-  );
-  const done = await deps.db.shared.change({
-    lock: lockStream(stream_id),
-    run: {
-      stream: mustChange(disableStream(stream_id, stopReason)),
-      event: event.statement,
-      notice: insertOwnSignal(
-        {
-          delivery_id: newId('msg'),
-          stream_id,
-          event_id: event.event_id,
-          event_type: 'stream-updated',
-          payload: { members: { status: 'disabled', reason: stopReason } },
-        },
-        at,
-      ),
-    },
-  });
-  if (!done.ok) return; // another node was faster
+async function disable(deps: StopDeps, stream: Stopped): Promise<void> {
+  const { stream_id } = stream;
+  const to = { status: 'disabled', reason: stopReason } as const;
+  if (!(await stopStream(deps, stream, to, disableStream(stream_id, stopReason)))) return; // another node was faster
   deps.log.warn({ stream_id }, 'the signal stream of a suspended client was disabled');
   await dropWaiting(deps, stream_id);
 }

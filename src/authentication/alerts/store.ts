@@ -82,4 +82,4 @@ export const answerAlert = (
   { at, address }: { at: number; address: string },
 ): Sql =>
   sql`update security_alerts set answer = ${answer}, answered_at = ${at}, answered_from = ${address}
-       where alert_id = ${alert_id} and (answer is null ${answer === 'not_me' ? sql`or answer = 'me'` : sql``})`;
+       where alert_id = ${alert_id} and ${answer === 'me' ? sql`answer is null` : sql`answer is distinct from 'not_me'`}`;

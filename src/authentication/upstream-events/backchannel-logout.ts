@@ -11,7 +11,7 @@ import {
   leewaySeconds,
   type Members,
   readProviderToken,
-  TokenRefused,
+  refuseUnless,
 } from './provider-token.ts';
 import type { PublishedKeys } from './published-keys.ts';
 
@@ -42,9 +42,6 @@ export async function takeLogoutToken(
 
 function checkLogoutToken(provider: Provider, claims: Members, { typ }: Members, at: number): void {
   const { iss, aud, iat, exp, jti, sub, sid, events } = claims;
-  const refuseUnless = (isFine: boolean, problem: TokenRefused['problem']) => {
-    if (!isFine) throw new TokenRefused(problem);
-  };
   // §2.4: recommended, so that many leave it out. It may have its prefix (RFC 7515 §4.1.9).
   const isOfType = typ === undefined || /^(application\/)?(logout\+jwt|jwt)$/i.test(String(typ));
   refuseUnless(isOfType, 'type');

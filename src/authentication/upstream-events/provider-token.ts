@@ -34,6 +34,11 @@ export class TokenRefused extends Error {
   }
 }
 
+/** @throws {TokenRefused} */
+export function refuseUnless(isFine: boolean, problem: TokenProblem): void {
+  if (!isFine) throw new TokenRefused(problem);
+}
+
 export type Members = Readonly<Record<string, unknown>>;
 
 const maxLength = 16_384;

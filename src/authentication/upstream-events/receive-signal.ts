@@ -12,6 +12,7 @@ import {
   leewaySeconds,
   type Members,
   readProviderToken,
+  refuseUnless,
   TokenRefused,
 } from './provider-token.ts';
 import type { PublishedKeys } from './published-keys.ts';
@@ -70,9 +71,6 @@ function checkSignal(
   at: number,
 ): void {
   const { iss, aud, iat, exp, jti, events: said } = claims;
-  const refuseUnless = (isFine: boolean, problem: TokenRefused['problem']) => {
-    if (!isFine) throw new TokenRefused(problem);
-  };
   // So that no ID token, and no other token of the provider, is taken for one (RFC 8417 §4.5).
   refuseUnless(/^(application\/)?secevent\+jwt$/i.test(String(typ)), 'type');
   refuseUnless(isIssuer(provider, iss), 'issuer');
