@@ -32,9 +32,16 @@ const asAdmin = async (admin: TestUser, client_id: string, act: string, body: ob
 
 const login = 'https://rp.test/login';
 
-/** That anyone here may use without being asked. */
-const forAll = (signet: Signet, changes: object = {}) =>
+/** Of a user, approved as an approval by API does unless it says otherwise: nobody is asked for consent. */
+const ofOwner = (signet: Signet, changes: object = {}) =>
   signet.registerClient({ consent: 'skip', initiate_login_uri: login, ...changes });
+
+/** The operator's own. */
+async function forAll(signet: Signet, changes: object = {}) {
+  const client = await ofOwner(signet, changes);
+  await plain(signet.deps.db).run('update clients set is_first_party = 1 where client_id = $1', [client.client_id]);
+  return client;
+}
 
 testSignet(
   'an app starts at its approved address with iss, or at its home page, and learns of nobody',
@@ -73,12 +80,15 @@ testSignet(
   async ({ signet }) => {
     const owner = await signet.signedInUser();
     const [user, other] = [await signet.signedInUser(), await signet.signedInUser()];
-    const asks = await forAll(signet, { owner, name: 'Asks', consent: 'required' });
+    const asks = await ofOwner(signet, { owner, name: 'Asks', consent: 'required' });
+    const silent = await ofOwner(signet, { owner, name: 'Silent' });
     assert.deepEqual([await namesOf(user), await namesOf(owner)], [[], []]);
+    await owner.obtainTokens(silent);
+    assert.deepEqual([await namesOf(user), await namesOf(owner)], [[], ['Silent']]);
     await allow(user, (await user.browser.get(asks.authorizePath())).location!);
     assert.deepEqual([await namesOf(user), await namesOf(other)], [['Asks'], []]);
 
-    const ours = await forAll(signet, { owner, name: 'Ours', consent: 'required' });
+    const ours = await ofOwner(signet, { owner, name: 'Ours', consent: 'required' });
     const { group_id } = await newGroup(signet, 'Engineering', [other]);
     const admin = await signet.signedInUser({ role: 'admin' });
     const policy = await admin.browser.patch(`/v1/admin/clients/${ours.client_id}/policy`, {
@@ -112,7 +122,9 @@ testSignet('a suspended app is gone at once, and so is a deleted one', async ({ 
 
 testSignet('another address waits for its review, and the approved one stays until then', async ({ signet }) => {
   const [owner, admin] = [await signet.signedInUser(), await signet.signedInUser({ role: 'admin' })];
-  const { client_id } = await forAll(signet, { owner });
+  const client = await ofOwner(signet, { owner });
+  const { client_id } = client;
+  await owner.obtainTokens(client);
   const before = await startOf(owner);
   const edit = (initiate_login_uri: unknown) =>
     owner.browser.patch(`/v1/oauth/clients/${client_id}`, { initiate_login_uri });

@@ -26,8 +26,8 @@ export type StartableClient = Readonly<RowOf<typeof StartableClient>>;
 const isStartable = sql`c.status = 'approved' and c.origin is null
   and (c.initiate_login_uri is not null or c.homepage_url is not null)`;
 
-/** The operator's own, what asks for no consent, and what is for some groups. */
-const isOffered = sql`(c.is_first_party = 1 or c.consent = 'skip' or c.allowed_groups is not null)`;
+/** The operator's own, and what is for some groups. Consent that is skipped tells nothing: it is what an approval by API has by default. */
+const isOffered = sql`(c.is_first_party = 1 or c.allowed_groups is not null)`;
 
 const isUsedBy = (user_id: UserId, now: number): Sql =>
   sql`(c.client_id in (select client_id from consents where user_id = ${user_id})
