@@ -11,6 +11,7 @@ const root = join(import.meta.dirname, '..');
 const rooms = [
   'platform',
   'audit',
+  'settings',
   'brand',
   'statistics',
   'deliveries',

@@ -19,7 +19,7 @@ export const schema = { ...schemaOfFiles, ...published(Configuration) };
 export const declaredCommands = {
   apply: command({
     summary:
-      'Make providers, clients, approved hosts, APIs, groups, webhooks, service credentials and the brand what files say. Prints what would change, and on a terminal asks first. Applied again, it finds nothing to change.',
+      'Make providers, clients, approved hosts, APIs, groups, webhooks, service credentials, the brand and settings what files say. Prints what would change, and on a terminal asks first. Applied again, it finds nothing to change.',
     options: {
       file: { value: 'path', help: 'a file, or a folder of files', separator: 'never', required: true, short: 'f' },
       'dry-run': { help: 'print what would change, and change nothing' },

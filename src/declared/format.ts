@@ -9,6 +9,7 @@ import { ClientEntry } from './kinds/clients.ts';
 import { GroupEntry } from './kinds/groups.ts';
 import { ProviderEntry } from './kinds/providers.ts';
 import { CredentialEntry } from './kinds/service-credentials.ts';
+import { SettingsEntry } from './kinds/settings.ts';
 import { WebhookEntry } from './kinds/webhooks.ts';
 
 // What a file may say. docs/config.schema.json is made of it.
@@ -28,6 +29,7 @@ const entries: Readonly<Record<KindName, TObject>> = {
   service_credentials: CredentialEntry,
   webhooks: WebhookEntry,
   brand: BrandEntry,
+  settings: SettingsEntry,
 };
 
 const keyed = (entry: TSchema, description: string): TSchema => ({
@@ -48,6 +50,8 @@ const descriptions: Readonly<Record<KindName, string>> = {
   service_credentials: 'Service credentials, by a key of yours.',
   webhooks: 'Webhooks, by a key of yours.',
   brand: 'What the service looks like and is called. What is left out is as the settings have it.',
+  settings:
+    'Settings that are changed while the server runs, by name. What is left out stays as it is; null is the default.',
 };
 
 const listed = (name: KindName): TSchema =>

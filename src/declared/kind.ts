@@ -13,11 +13,12 @@ export const kindNames = [
   'service_credentials',
   'webhooks',
   'brand',
+  'settings',
 ] as const;
 export type KindName = (typeof kindNames)[number];
 
 /** Of which there is one: a file has it without a key. */
-export const singleKinds: readonly KindName[] = ['brand'];
+export const singleKinds: readonly KindName[] = ['brand', 'settings'];
 
 /** Everything that a file says about a resource, or would say about one that is here, with what follows from what is left out. */
 export type State = Readonly<Record<string, unknown>>;
@@ -70,6 +71,8 @@ export type Kind = {
   readonly keptFields?: string;
   /** Members of an entry, for the check of their names. */
   readonly members: readonly string[];
+  /** Why it has no such member; undefined: it is not known. */
+  memberProblem?(member: string): string | undefined;
   list(deps: Deps, context: Context): Promise<readonly Existing[]>;
   /** @throws {RequestError} `invalid_request` with the path of each problem within the entry. */
   read(deps: Deps, entry: Readonly<Record<string, unknown>>, context: Context, key: string): State;

@@ -130,7 +130,10 @@ function readEntry(
 ): Read[] {
   const found: FieldProblem[] = [];
   for (const member of Object.keys(entry.value).filter((name) => !kind.members.includes(name)))
-    found.push({ path: member, message: `Is not known. There are: ${kind.members.join(', ')}.` });
+    found.push({
+      path: member,
+      message: kind.memberProblem?.(member) ?? `Is not known. There are: ${kind.members.join(', ')}.`,
+    });
   const { secret: _, ...value } = entry.value;
   const known = Object.fromEntries(Object.entries(value).filter(([name]) => kind.members.includes(name)));
   // What reads a client has messages of its own for all of it.

@@ -2,5 +2,5 @@ import type { Deps } from '../oauth/deps.ts';
 
 export type TransferDeps = Pick<
   Deps,
-  'db' | 'branding' | 'clock' | 'config' | 'vault' | 'placement' | 'claims' | 'providers' | 'attributes'
+  'db' | 'settings' | 'branding' | 'clock' | 'config' | 'vault' | 'placement' | 'claims' | 'providers' | 'attributes'
 >;

@@ -96,7 +96,7 @@ function readEntries(
 ): Entry[] {
   return records.flatMap((record, place) => {
     const problems = problemsOf(deps, kind, record);
-    const omission = problems.length > 0 ? undefined : kind.stored.omission(record, importing);
+    const omission = problems.length > 0 ? undefined : kind.stored.omission(record, importing, deps);
     if (problems.length > 0) decide({ place }, { status: 'refused', problems });
     else if (omission) decide({ place }, { status: 'left_out', problems: problem('', omission) });
     else {

@@ -12,6 +12,7 @@ import { databaseFile, openDb } from '../../src/platform/db/open.ts';
 import { sql } from '../../src/platform/db/sql.ts';
 import { startOf } from '../../src/platform/db/sqlite-processes.ts';
 import { deleteRun, recordRun } from '../../src/platform/processes.store.ts';
+import { changeSetting } from '../../src/settings/change-setting.ts';
 import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
 import { afterTest } from '../support/after-test.ts';
 import { misunderstood, refused, succeed } from '../support/command-line.ts';
@@ -135,6 +136,7 @@ test('sessions, tokens, mails and webhooks in progress go on in the other store,
   receiver.status = 500;
   await createWebhook(first.deps, caller, { url: receiver.url, event_types: ['user.created'] });
   mailbox.refuses = true;
+  await changeSetting(first.deps, caller, 'SIGNET_LIMIT_PENDING_CLIENTS', { value: '7' });
   const stores: FreshStore[] = [
     { url: (await freshStore(t, 'postgres', { empty: true })).url, dataDir: first.deps.config.dataDir },
     { dataDir: join(first.deps.config.dataDir, 'back') },
@@ -167,6 +169,7 @@ test('sessions, tokens, mails and webhooks in progress go on in the other store,
     const on = { ...store, at: now.clock() / 1000 };
     now = await startSignet(t, { on, env: { ...env, ...port, SIGNET_BASE_URL: first.url } });
     assert.equal((await user.browser.get('/account')).status, 200, 'the session');
+    assert.equal(now.deps.config.limits.pendingClients, 7, 'a setting that was changed while a server ran');
     ({ refresh_token } = tokensOf(await client.refresh(refresh_token)));
     assert.equal((await client.post('/oauth/introspect', { token: access_token })).json?.active, true);
     first.clock.advance((now.clock() - first.clock()) / 1000);

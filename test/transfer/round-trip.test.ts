@@ -69,6 +69,7 @@ async function fill(t: TestContext, signet: Signet, settings: Settings, folder: 
   await ada.browser.patch('/v1/me', { attributes: { department: 'Marketing' } });
   await root.browser.patch('/v1/admin/brand', { name: 'Acme', button: '#ffd400' });
   await setBrandPicture(deps, caller, 'logo', pngOf({ width: 120, height: 40 }));
+  await root.browser.put('/v1/admin/settings/SIGNET_LANGUAGES', { value: 'de,en' });
   const attributes = { badge: 7 };
   await root.browser.patch(`/v1/admin/users/${ada.user_id}`, { attributes, reason: 'Hired.' });
   await editAttribute(deps, caller, attribute_id, { choices: ['Sales'] }); // her value is older

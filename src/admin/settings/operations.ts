@@ -4,8 +4,8 @@ import { inCode, nullable, operation } from '../../platform/http/operation.ts';
 import { list } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
 import { findChangeableSetting } from '../../platform/settings/changeable-settings.ts';
+import { changeSetting, isFixed, revisionOf, type SettingDeps } from '../../settings/change-setting.ts';
 import { administration, optionalReason, strictBody } from '../operation-parts.ts';
-import { changeSetting, isFixed, revisionOf, type SettingDeps } from './change-setting.ts';
 import { readSettings, type Setting, settingGroups, settingIn } from './read-settings.ts';
 import { testMail } from './test-mail.ts';
 

@@ -7,6 +7,7 @@ import { clients } from './clients.ts';
 import { groups } from './groups.ts';
 import { providers } from './providers.ts';
 import { serviceCredentials } from './service-credentials.ts';
+import { settings } from './settings.ts';
 import { webhooks } from './webhooks.ts';
 
 /** In the order in which they are made. */
@@ -20,4 +21,5 @@ export const kinds: readonly Kind[] = [
   serviceCredentials,
   webhooks,
   brand,
+  settings,
 ];

@@ -1,2 +1,2 @@
 /** What other rooms may put into their changes. */
-export { keepSetting } from './store.ts';
+export { exportedSettings, keepSetting } from './store.ts';

@@ -30,6 +30,8 @@ import { groupProblems, maxGroups } from '../../groups/group.ts';
 import { exportedGroups, exportedMembers } from '../../groups/statements.ts';
 import { exportedConsents } from '../../oauth/statements.ts';
 import { picturesPath } from '../../platform/pages/initials.ts';
+import { exportedSettings } from '../../platform/settings/statements.ts';
+import { isFixed } from '../../settings/change-setting.ts';
 import { exportedExclusions, exportedStreams } from '../../signals/statements.ts';
 import { exportedWebhooks } from '../../webhooks/statements.ts';
 import { backupCodeKeyKind } from './backup-code-key.ts';
@@ -49,6 +51,7 @@ import {
   logoRecordProblems,
   pictureProblems,
   providerProblems,
+  settingProblems,
   streamProblems,
   webhookProblems,
 } from './problems.ts';
@@ -66,7 +69,7 @@ const recordOf = {
   service_credentials: 'service_credential',
   providers: 'provider',
   webhooks: 'webhook',
-} as const satisfies Readonly<Record<Exclude<KindName, 'brand'>, string>>;
+} as const satisfies Readonly<Record<Exclude<KindName, 'brand' | 'settings'>, string>>;
 const isDeclared = (kind: unknown): kind is keyof typeof recordOf => Object.hasOwn(recordOf, String(kind));
 const isSingle = (kind: unknown): boolean => singleKinds.some((one) => one === kind);
 
@@ -264,6 +267,16 @@ export const kinds: readonly Kind[] = [
     problems: brandVersionProblems,
     takenMessage: 'This server has a brand of its own.',
     stored: ({ branding }) => branding.forget(),
+  }),
+  tableKind({
+    name: 'setting',
+    description: 'A setting that was changed while the server ran, as it would be in the environment.',
+    table: exportedSettings,
+    changesRow: true,
+    problems: settingProblems,
+    omission: ({ name }, _, deps) =>
+      isFixed(deps, String(name)) ? 'The environment of this server sets it, and wins.' : undefined,
+    takenMessage: 'This setting was changed here, too.',
   }),
   tableKind({
     name: 'declared_resource',

@@ -41,7 +41,7 @@ export type StoredKind = {
     /** What its room would refuse, too. */
     problems(deps: TransferDeps, record: ExportedRecord): readonly FieldProblem[];
     /** Why it is left out, without being refused. */
-    omission(record: ExportedRecord, options: ImportOptions): string | undefined;
+    omission(record: ExportedRecord, options: ImportOptions, deps: TransferDeps): string | undefined;
     /** Where a record is. */
     partOf(db: Db, record: ExportedRecord): Part;
     /** Ids that something has already. */
@@ -74,7 +74,7 @@ type Definition = {
   claims?: (deps: TransferDeps, record: ExportedRecord) => readonly Claim[];
   /** What else follows from a record. */
   beside?: (deps: TransferDeps, record: ExportedRecord) => readonly Sql[];
-  /** Its row is there before it. */
+  /** Its row may be there before it. */
   changesRow?: true;
   isReferredTo?: true;
   dangling?: StoredKind['stored']['dangling'];

@@ -20,6 +20,7 @@ import { type FieldProblem, RequestError } from '../../platform/errors.ts';
 import { isOwnId } from '../../platform/ids.ts';
 import { type BrandPicture, type BrandSettings, pictureNames, plainBrand } from '../../platform/pages/brand.ts';
 import { maxPictureKb, readPicture } from '../../platform/picture-files.ts';
+import { findChangeableSetting } from '../../platform/settings/changeable-settings.ts';
 import { methodUrns, readStream } from '../../signals/stream.ts';
 import { readTerms } from '../../webhooks/terms.ts';
 import type { TransferDeps } from '../deps.ts';
@@ -226,4 +227,13 @@ function problemsOf(read: () => unknown): Problems {
     if (error instanceof RequestError && error.problems.length > 0) return error.problems;
     throw error;
   }
+}
+
+export function settingProblems({ settings }: TransferDeps, record: ExportedRecord): Problems {
+  const { name, value } = record as { name: string; value: string };
+  if (findChangeableSetting(name) === undefined)
+    return [{ path: 'name', message: 'Is no setting that is changed while the server runs.' }];
+  const message =
+    value.trim() === value && value !== '' ? settings.problemOf(name, value) : 'Must be as an export has it.';
+  return message === undefined ? [] : [{ path: 'value', message }];
 }

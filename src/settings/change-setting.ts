@@ -1,12 +1,12 @@
-import { auditEvent, type Caller } from '../../audit/audit.ts';
-import { now } from '../../platform/clock.ts';
-import { mustChange } from '../../platform/db/change.ts';
-import type { Deps } from '../../platform/deps.ts';
-import type { Edited } from '../../platform/edited.ts';
-import { invalidFields, notFound, refusal, staleRevision } from '../../platform/errors.ts';
-import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
-import { type ChangeableSetting, findChangeableSetting } from '../../platform/settings/changeable-settings.ts';
-import { keepSetting } from '../../platform/settings/statements.ts';
+import { auditEvent, type Caller } from '../audit/audit.ts';
+import { now } from '../platform/clock.ts';
+import { mustChange } from '../platform/db/change.ts';
+import type { Deps } from '../platform/deps.ts';
+import type { Edited } from '../platform/edited.ts';
+import { invalidFields, notFound, refusal, staleRevision } from '../platform/errors.ts';
+import type { MessageDescriptor } from '../platform/i18n/translate.ts';
+import { type ChangeableSetting, findChangeableSetting } from '../platform/settings/changeable-settings.ts';
+import { keepSetting } from '../platform/settings/statements.ts';
 
 export type SettingDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'settings'>;
 
