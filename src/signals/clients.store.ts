@@ -16,6 +16,8 @@ export type About = {
   scope?: string | undefined;
   /** Only clients that took part in it. */
   session_id?: string | undefined;
+  /** Only clients that may see this group. */
+  group_id?: string | undefined;
 };
 
 /** Ids of clients whose user it is, also one whom that very act has disabled or deleted. */

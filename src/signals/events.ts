@@ -60,6 +60,8 @@ type Signal = {
   user?(facts: Facts): unknown;
   /** Not sent where it is undefined. */
   about?(facts: Facts): Partial<Payload> | undefined;
+  /** It is about membership in the target. */
+  isOfGroup?: true;
 };
 
 const userIdAfter = ({ after }: Facts) => after.user_id;
@@ -77,11 +79,8 @@ const credential = (
 /** Of an event of an earlier version, which does not say it, the most common kind. */
 const passkey = ({ before, after }: Facts) =>
   (after.attachment ?? before.attachment) === 'roaming' ? 'fido2-roaming' : 'fido2-platform';
-const claim = (name: ChangedClaim, user?: Signal['user']): Signal => ({
-  type: 'token-claims-change',
-  ...(user && { user }),
-  about: () => ({ claims: [name] }),
-});
+const claim = (name: ChangedClaim): Signal => ({ type: 'token-claims-change', about: () => ({ claims: [name] }) });
+const membership: Signal = { ...claim('groups'), user: userIdAfter, isOfGroup: true };
 
 const factorsRemoved: readonly Signal[] = [
   credential(({ before }) => (before.totp === true ? 'app' : undefined), 'revoke'),
@@ -127,22 +126,30 @@ export const signalsOfActions: { readonly [Action in EventType]?: readonly Signa
     },
   ],
   'entitlement.written': [claim('entitlements')],
-  'group.member_added': [claim('groups', userIdAfter)],
-  'group.member_removed': [claim('groups', userIdAfter)],
+  'group.member_added': [membership],
+  'group.member_removed': [membership],
 };
 
-export type PlannedSignal = { type: SignalType; ordinal: number; user_id: string; payload: Payload };
+export type PlannedSignal = {
+  type: SignalType;
+  ordinal: number;
+  user_id: string;
+  /** Clients that do not see this group do not hear of it. */
+  group_id: string | undefined;
+  payload: Payload;
+};
 
 /** The signals of an event of the audit log, in the order in which they are sent. */
 export function signalsIn({ action, at, actor, target, before_state, after_state }: AuditRow): PlannedSignal[] {
   const signals = Object.hasOwn(signalsOfActions, action) ? signalsOfActions[action as EventType]! : [];
   const facts = { target, before: parseState(before_state), after: parseState(after_state) };
-  return signals.flatMap(({ type, user = () => target, about = noMore }, ordinal) => {
+  return signals.flatMap(({ type, user = () => target, about = noMore, isOfGroup }, ordinal) => {
     const user_id = user(facts);
     const found = about(facts);
     if (found === undefined || typeof user_id !== 'string' || user_id === '') return [];
     const common = uris[type].startsWith(caep) ? causeOf(action as EventType, { at, actor, user_id }) : {};
-    return [{ type, ordinal, user_id, payload: { at, ...found, members: { ...found.members, ...common } } }];
+    const group_id = isOfGroup ? (target ?? undefined) : undefined;
+    return [{ type, ordinal, user_id, group_id, payload: { at, ...found, members: { ...found.members, ...common } } }];
   });
 }
 

@@ -10,6 +10,7 @@ import type { Sql } from '../platform/db/sql.ts';
 import { tables } from '../platform/db/tables.ts';
 import { invalidFields, invalidState, notFound } from '../platform/errors.ts';
 import { type ClientId, type CredentialId, newId, type StreamId } from '../platform/ids.ts';
+import { type CounterDeps, windowLimit } from '../platform/limits/failure-limits.ts';
 import { originOf } from '../webhooks/terms.ts';
 import {
   deletedStreams,
@@ -38,9 +39,21 @@ export type Receiver = {
 
 type ManageDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'vault'>;
 
-/** @throws {RequestError} `invalid_request` with a problem for each member; `invalid_state` if the receiver has a stream. */
+const actsAnHour = 600;
+
+/**
+ * Counts something that a receiver does with its stream: each is a row for good, or for weeks. What it polls and acknowledges is not counted.
+ * @throws {RequestError} `rate_limited`.
+ */
+export const countAct = (deps: CounterDeps, { id }: Receiver): Promise<void> =>
+  windowLimit(deps, { name: 'signal-stream', limit: actsAnHour, windowSeconds: 3600 }).take(id);
+
+/**
+ * @throws {RequestError} `invalid_request` with a problem for each member; `invalid_state` if the receiver has a stream; `rate_limited`.
+ */
 export async function createStream(deps: ManageDeps, by: Receiver, wanted: WantedStream): Promise<StoredStream> {
   const terms = readStream(deps, wanted);
+  await countAct(deps, by);
   const stream_id = newId('sst');
   const { authorization, ...columns } = terms;
   const stream: StoredStream = {
@@ -78,7 +91,7 @@ type Wanted = WantedStream & { stream_id: string };
 
 /**
  * Changes the members that are there, and of `delivery` all. The header of its pushes stays with the URL that it was given for.
- * @throws {RequestError} `not_found`; `invalid_request` with a problem for each member.
+ * @throws {RequestError} `not_found`; `invalid_request` with a problem for each member; `rate_limited`.
  */
 export async function updateOwnStream(deps: ManageDeps, by: Receiver, wanted: Wanted): Promise<Stream> {
   const before = await requireStreamOf(deps, by.id, wanted.stream_id);
@@ -125,6 +138,8 @@ async function changeTerms(deps: ManageDeps, by: Receiver, before: StoredStream,
   const { stream_id } = before;
   const { authorization, ...columns } = terms;
   const after = { ...before, ...columns };
+  if (authorization === undefined && isDeepStrictEqual(after, before)) return before;
+  await countAct(deps, by);
   const to = {
     ...columns,
     ...(authorization !== undefined && { authorization_sealed: sealed(deps, stream_id, authorization) }),
@@ -164,21 +179,24 @@ const actions = {
 } as const satisfies Readonly<Record<StreamStatus, AuditAction>>;
 
 /**
- * A paused stream holds its signals until it is enabled. A disabled one gets none, and loses those that wait.
+ * A paused stream holds its signals until it is enabled. A disabled one gets none, and loses those that wait. Nothing changes if it is so
+ * already.
  * @param beside in the same change.
  */
 export async function setStatus(
   deps: Pick<Deps, 'db' | 'clock'>,
   caller: Caller,
-  { stream_id, status: before }: Stream,
+  { stream_id, status: before, reason }: Stream,
   to: { status: StreamStatus; reason: string | null },
   beside: readonly Sql[] = [],
 ): Promise<void> {
+  if (before === to.status && reason === to.reason) return;
+  // What was queued while it was disabled: what comes behind the change is for its receiver.
+  if (before === 'disabled') await dropWaiting(deps, stream_id);
   const states = { before: { status: before }, after: { status: to.status } };
   const event = { action: actions[to.status], ...caller, target: stream_id, ...states };
   await change(deps, to.reason === null ? event : { ...event, reason: to.reason }, updateStream(stream_id, to), beside);
-  // Also those that were queued while it was disabled before.
-  if (to.status === 'disabled' || before === 'disabled') await dropWaiting(deps, stream_id);
+  if (to.status === 'disabled') await dropWaiting(deps, stream_id);
 }
 
 /** Deletes what waits about users. */

@@ -6,7 +6,7 @@ import { newId } from '../platform/ids.ts';
 import { type Payload, scopeOfClaims, signalsIn, uriOf } from './events.ts';
 import { planSignals } from './store.ts';
 
-/** Only clients that see these themselves are notified: an address, claims, a session. */
+/** Only clients that see these themselves are notified: an address, claims, a session; a group as well. */
 const whatClientsMayKnow = ({ email, claims, session_id }: Payload) => ({
   scope: email === undefined ? claims && scopeOfClaims[claims[0]!] : 'email',
   session_id,
@@ -16,11 +16,11 @@ const whatClientsMayKnow = ({ email, claims, session_id }: Payload) => ({
 export const signalsOf =
   (deps: Pick<Deps, 'clock'>) =>
   (event: AuditRow): Sql[] =>
-    signalsIn(event).map(({ type, user_id, ...signal }) =>
+    signalsIn(event).map(({ type, user_id, group_id, ...signal }) =>
       planSignals(
         {
           ...signal,
-          about: { user_id, at: event.at, ...whatClientsMayKnow(signal.payload) },
+          about: { user_id, at: event.at, group_id, ...whatClientsMayKnow(signal.payload) },
           delivery_id: newId('msg'),
           event_id: event.event_id,
           event_type: type,

@@ -3,7 +3,7 @@ import type { Deps } from '../oauth/deps.ts';
 import { addOperations, type OperationDescription, operation } from '../platform/http/operation.ts';
 import { publicDocument } from '../platform/http/representations.ts';
 import { Type } from '../platform/schema.ts';
-import { createStream, deleteStream, replaceOwnStream, setStatus, updateOwnStream } from './manage-stream.ts';
+import { countAct, createStream, deleteStream, replaceOwnStream, setStatus, updateOwnStream } from './manage-stream.ts';
 import { transmitterMetadata } from './metadata.ts';
 import { PollAnswer, PollBody, pollStream } from './poll.ts';
 import { receiver } from './receiver.ts';
@@ -108,8 +108,11 @@ const operations = [
     query: { stream_id: StreamIdText },
     answer: { description: 'Deleted.' },
     refusals: ['not_found', 'invalid_request'],
-    run: async (deps, { by, query: { stream_id } }) =>
-      deleteStream(deps, by.caller, await requireStreamOf(deps, by.id, stream_id)),
+    async run(deps, { by, query: { stream_id } }) {
+      const stream = await requireStreamOf(deps, by.id, stream_id);
+      await countAct(deps, by);
+      return deleteStream(deps, by.caller, stream);
+    },
   }),
   operation({
     ...ofReceiver,
@@ -159,6 +162,7 @@ const operations = [
     refusals: ['not_found'],
     async run(deps, { by, body: { stream_id, status, reason } }) {
       const stream = await requireStreamOf(deps, by.id, stream_id);
+      await countAct(deps, by);
       await setStatus(deps, by.caller, stream, { status, reason: reason || null });
       return { stream_id, status, ...(reason && { reason }) };
     },
@@ -177,8 +181,11 @@ const operations = [
     example: { stream_id: 'sst_0000000000000000000000', state: 'VGhpcyBpcyBhbiBleGFtcGxl' },
     answer: { description: 'Queued.' },
     refusals: ['not_found'],
-    run: async (deps, { by, body: { stream_id, state } }) =>
-      sendVerification(deps, await requireStreamOf(deps, by.id, stream_id), state),
+    async run(deps, { by, body: { stream_id, state } }) {
+      const stream = await requireStreamOf(deps, by.id, stream_id);
+      await countAct(deps, by);
+      return sendVerification(deps, stream, state);
+    },
   }),
   operation({
     ...ofReceiver,

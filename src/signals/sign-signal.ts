@@ -1,7 +1,7 @@
 import { claimLists } from '../oauth/claims/claim-lists.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { now } from '../platform/clock.ts';
-import type { ClientId, UserId } from '../platform/ids.ts';
+import { type ClientId, digest, type UserId } from '../platform/ids.ts';
 import { isUserOf } from './clients.store.ts';
 import { type ChangedClaim, type Payload, scopeOfClaims, uriOf } from './events.ts';
 import type { Signal, Stream } from './store.ts';
@@ -11,6 +11,7 @@ export type SignDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'keys' | 'clients'
 /**
  * The security event token of a signal (RFC 8417 §2, SSF 1.0 §4): one event, `sub_id`, and neither `sub` nor `exp`. It is signed each
  * time it is sent, with RS256 (CAEP Interoperability Profile 1.0 §2.6), and differs only by the key, and by the values of claims.
+ * `txn` is the same of all signals of one event. Clients get a digest of its id, which counts the events of a process, those of others as well.
  */
 export async function signSignal(
   deps: SignDeps,
@@ -23,7 +24,7 @@ export async function signSignal(
     aud,
     iat: created_at,
     jti: delivery_id,
-    txn: event_id,
+    txn: client_id === null ? event_id : digest(`${stream_id} ${event_id}`),
     ...(at !== undefined && { toe: at }),
     sub_id: user_id === null ? { format: 'opaque', id: stream_id } : subjectOf(deps.config.baseUrl, user_id, payload),
     events: {

@@ -4,7 +4,7 @@ import { now } from '../platform/clock.ts';
 import { mustChange } from '../platform/db/change.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import { newId } from '../platform/ids.ts';
-import { insertOwnSignal, lockStream, type Stream } from './store.ts';
+import { lockStream, noticesOf, type Stream } from './store.ts';
 
 export type Stopped = Pick<Stream, 'stream_id' | 'status'>;
 
@@ -39,7 +39,7 @@ export async function stopStream(
   };
   const { ok } = await deps.db.shared.change({
     lock: lockStream(stream_id),
-    run: { stream: mustChange(stop), event: event.statement, notice: insertOwnSignal(notice, at) },
+    run: { stream: mustChange(stop), event: event.statement, notice: noticesOf(notice, at) },
   });
   return ok;
 }

@@ -160,6 +160,10 @@ const mayReceive = (now: number): Sql =>
   sql`(s.client_id is null and ${mayNow(raw('s.credential_id'), 'signals:manage', now)}
        or exists (select 1 from clients a where a.client_id = s.client_id and a.status = 'approved'))`;
 
+/** A condition on a client `c`. The ids of groups have no separator in them. */
+const seesGroup = (group_id: string): Sql =>
+  sql`(c.visible_groups is null or replace(c.visible_groups, ${group_id}, '') <> c.visible_groups)`;
+
 type NewSignal = Pick<Signal, 'delivery_id' | 'event_id' | 'ordinal' | 'event_type' | 'payload'>;
 
 /**
@@ -174,8 +178,9 @@ export const planSignals = (
 ): Sql => {
   const { user_id } = signal.about;
   const wants = sql`s.deleted_at is null and s.status <> 'disabled' and s.events_requested like ${`%"${signal.uri}"%`}`;
-  const { scope } = signal.about;
+  const { scope, group_id } = signal.about;
   const isAllowed = scope === undefined ? sql`` : sql` and c.allowed_scopes like ${`%"${scope}"%`}`;
+  const isSeen = group_id === undefined ? sql`` : sql` and ${seesGroup(group_id)}`;
   return sql`insert into signal_deliveries
         (delivery_id, stream_id, user_id, event_id, ordinal, event_type, payload, created_at, attempts, next_attempt_at)
       select ${signal.delivery_id} || '.' || s.stream_id, s.stream_id, ${user_id}, ${signal.event_id},
@@ -184,7 +189,7 @@ export const planSignals = (
                where s.client_id is null and ${wants} and ${mayNow(raw('s.credential_id'), 'signals:manage', now)}
               union all
               select s.stream_id from signal_streams s join clients c on c.client_id = s.client_id
-               where s.client_id in (${clientsOf(signal.about)}) and ${wants} and c.status = 'approved'${isAllowed}) as s
+               where s.client_id in (${clientsOf(signal.about)}) and ${wants} and c.status = 'approved'${isAllowed}${isSeen}) as s
        where not exists (select 1 from signal_exclusions x where x.user_id = ${user_id} and x.stream_id = s.stream_id)
          and ${hasRoom(raw('s.stream_id'), maxWaiting)}
       on conflict (stream_id, event_id, ordinal) do nothing`;
@@ -202,6 +207,18 @@ export const hasRoomForOwn = (stream_id: StreamId): Sql =>
 export const insertOwnSignal = (signal: Omit<NewSignal, 'ordinal'> & { stream_id: StreamId }, now: number): Sql =>
   sql`insert into signal_deliveries
       ${Delivery.values({ ...signal, ordinal: 0, created_at: now, attempts: 0, next_attempt_at: now })}`;
+
+/** Tells the receiver of another status. Of those that wait for it, the newest stay: who never polls does not pile them up. */
+export const noticesOf = (notice: Parameters<typeof insertOwnSignal>[0], now: number): Sql[] => [
+  insertOwnSignal(notice, now),
+  sql`delete from signal_deliveries where delivery_id in (
+        select delivery_id from signal_deliveries
+         where stream_id = ${notice.stream_id} and user_id is null and next_attempt_at is not null and event_type = ${notice.event_type}
+         order by created_at desc, event_id desc limit ${maxSurplus} offset ${maxOwnWaiting})`,
+];
+
+/** Deleted at once: one comes with each. */
+const maxSurplus = 50;
 
 /** In the order in which they are sent. */
 const inTurn = (table: string): Sql =>

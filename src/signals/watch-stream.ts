@@ -10,15 +10,7 @@ import { invalidState } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { uriOf } from './events.ts';
 import { deleteStream, setStatus } from './manage-stream.ts';
-import {
-  insertOwnSignal,
-  lastDelivered,
-  listStreams,
-  lockStream,
-  type Stream,
-  signalDeliveries,
-  streamOf,
-} from './store.ts';
+import { lastDelivered, listStreams, lockStream, noticesOf, type Stream, signalDeliveries, streamOf } from './store.ts';
 import { deliveredTo, requireStream } from './stream.ts';
 import { sendVerification } from './verify-stream.ts';
 
@@ -132,7 +124,7 @@ export async function setStreamStatus(
     event_type: 'stream-updated',
     payload: { members },
   };
-  await setStatus(deps, caller, stream, { status, reason }, [insertOwnSignal(notice, now(deps))]);
+  await setStatus(deps, caller, stream, { status, reason }, noticesOf(notice, now(deps)));
   return { stream_id };
 }
 

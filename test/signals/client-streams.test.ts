@@ -3,8 +3,10 @@ import { disableUser, enableUser } from '../../src/admin/users/administer-user.t
 import { deleteUserByAdministrator } from '../../src/admin/users/delete-user.ts';
 import { runJobs } from '../../src/app/jobs.ts';
 import { deleteClient } from '../../src/clients/delete-client.ts';
-import { reinstateClient, suspendClient } from '../../src/clients/review-client.ts';
+import { changePolicy, reinstateClient, suspendClient } from '../../src/clients/review-client.ts';
+import { addMember, removeMember } from '../../src/groups/change-members.ts';
 import { assertionOf, keySetOf, newKeyPair } from '../support/client-keys.ts';
+import { newGroup } from '../support/groups.ts';
 import { plain } from '../support/plain-sql.ts';
 import { redirectedTo } from '../support/relying-party.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
@@ -200,6 +202,44 @@ testSignet(
     );
   },
 );
+
+testSignet('a client hears nothing of groups that it does not see', { env }, async ({ signet }) => {
+  const scopes = ['openid', 'groups'];
+  const app = await signalApp(signet, { allowed_scopes: scopes });
+  const stream = await app.create(everything);
+  const user = await signet.signedInUser();
+  await user.obtainTokens(app.client, { scope: scopes.join(' ') });
+  const caller = { actor: 'cli' } as const;
+  const [seen, hidden] = [await newGroup(signet, 'Seen'), await newGroup(signet, 'Hidden')];
+  const { client_id } = app.client;
+  await changePolicy(signet.deps, { client_id, caller }, { visible_groups: [seen.group_id] });
+  signet.clock.advance(2);
+  await addMember(signet.deps, caller, hidden.group_id, user.user_id);
+  await removeMember(signet.deps, caller, hidden.group_id, user.user_id);
+  assert.deepEqual(await taken(signet, app, stream), []);
+  await addMember(signet.deps, caller, seen.group_id, user.user_id);
+  const tokens = await taken(signet, app, stream);
+  assert.deepEqual(
+    tokens.flatMap(({ events }) => Object.values(events).map(({ claims }) => claims)),
+    [{ groups: ['Seen'] }],
+  );
+});
+
+testSignet('a client cannot count by its tokens what happens to others', { env }, async ({ signet }) => {
+  const app = await signalApp(signet);
+  const stream = await app.create(everything);
+  const user = await signet.signedInUser();
+  await app.meets(user);
+  await user.browser.postJson('/v1/me/password', { password: 'quite other words in a row' });
+  const tokens = await taken(signet, app, stream);
+  const [changed] = await signet.auditLog({ action: 'password.changed' });
+  assert.equal(tokens.length, 2);
+  const [txn = '', ...others] = new Set(tokens.map((one) => one.txn));
+  assert.deepEqual(others, [], 'both are of one event');
+  // Such an id counts the events of a process.
+  assert.match(String(changed?.event_id), /^evt_[0-9a-f]{8}/);
+  assert.doesNotMatch(txn, /^evt_/);
+});
 
 testSignet('only an approved client that proves itself has a stream', { env }, async ({ signet }) => {
   const pending = await signet.registerClient({ approved: false });

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { disableUser, enableUser } from '../../src/admin/users/administer-user.ts';
 import { runJobs } from '../../src/app/jobs.ts';
 import { retire } from '../../src/entitlements/service-credentials/manage-credential.ts';
+import { countInWindow } from '../../src/platform/limits/store.ts';
 import { maxOwnWaiting, maxWaiting } from '../../src/signals/store.ts';
+import { setStreamStatus } from '../../src/signals/watch-stream.ts';
 import { plain } from '../support/plain-sql.ts';
 import {
   env,
@@ -17,6 +19,7 @@ import {
   verification,
 } from '../support/signal-receiver.ts';
 import { type Signet, testSignet } from '../support/signet.ts';
+import { afterNextChange } from '../support/store-spy.ts';
 
 const sent = async (signet: Signet) => runJobs(signet.deps, ['seal the audit log', 'deliver signals']);
 const signOut = async (signet: Signet) => {
@@ -308,6 +311,80 @@ testSignet('a stream that nobody takes anything of for days is paused', { env },
     'select last_error from signal_deliveries where dead_at is not null',
   );
   assert.match(String(dead?.last_error), /500.*invalid_request/);
+});
+
+testSignet('a stream that is enabled again loses nothing that happens from then on', { env }, async ({ signet }) => {
+  const client = await signalClient(signet);
+  const stream = await client.create();
+  const { stream_id } = stream;
+  const statusIs = (status: string) => client.call('POST', 'status_endpoint', { stream_id, status });
+  await statusIs('disabled');
+  afterNextChange(signet.deps.db, /update signal_streams/, async () => {
+    await signOut(signet);
+    await runJobs(signet.deps, ['seal the audit log']);
+  });
+  assert.equal((await statusIs('enabled')).json.status, 'enabled');
+  const tokens = await Promise.all(Object.values((await client.poll(stream)).sets).map(client.read));
+  assert.deepEqual(typesOf(tokens), [sessionRevoked]);
+});
+
+testSignet('what changes nothing of a stream is no event', { env }, async ({ signet }) => {
+  const client = await signalClient(signet);
+  const { stream_id, delivery } = await client.create();
+  const body = { stream_id, status: 'paused', reason: 'Maintenance' };
+  for (let time = 0; time < 3; time += 1) {
+    assert.equal((await client.call('POST', 'status_endpoint', body)).status, 200);
+    assert.equal((await client.call('PATCH', 'configuration_endpoint', { stream_id, delivery })).status, 200);
+  }
+  const actions = (await signet.auditLog({ target: stream_id })).map(({ action }) => action);
+  assert.deepEqual(actions.sort(), ['signal_stream.created', 'signal_stream.paused']);
+});
+
+testSignet(
+  'a receiver changes and verifies its stream so often in an hour, and no more',
+  { env },
+  async ({ signet }) => {
+    const [client, other] = [await signalClient(signet), await signalClient(signet)];
+    const [stream, others] = [await client.create(), await other.create()];
+    const { stream_id } = stream;
+    const window = { limit: 600, windowSeconds: 3600 };
+    const counted = countInWindow(`signal-stream:${client.service.client_id}`, window, signet.clock() / 1000);
+    for (let count = 1; count < window.limit; count += 1)
+      await signet.deps.db.near(client.service.client_id).run(counted);
+    const acts: [string, string, Json?][] = [
+      ['POST', 'status_endpoint', { stream_id, status: 'paused' }],
+      ['PATCH', 'configuration_endpoint', { stream_id, description: 'Another' }],
+      ['PUT', 'configuration_endpoint', { stream_id, description: 'Another' }],
+      ['POST', 'verification_endpoint', { stream_id }],
+      ['DELETE', `configuration_endpoint?stream_id=${stream_id}`],
+    ];
+    const log = async () => (await signet.auditLog({ target: stream_id })).length;
+    const before = await log();
+    for (const [method, endpoint, body] of acts)
+      assert.equal((await client.call(method, endpoint, body)).status, 429, `${method} ${endpoint}`);
+    assert.deepEqual([await log(), await waiting(signet)], [before, 0]);
+    // It goes on to get what happens, and others change theirs.
+    await signOut(signet);
+    await sent(signet);
+    assert.equal(Object.keys((await client.poll(stream)).sets).length, 1);
+    assert.equal((await other.call('POST', 'verification_endpoint', { stream_id: others.stream_id })).status, 204);
+    signet.clock.advance(3600);
+    assert.equal((await client.call('POST', 'verification_endpoint', { stream_id })).status, 204);
+  },
+);
+
+testSignet('notices that nobody takes are bounded: the newest stay', { env }, async ({ signet }) => {
+  const client = await signalClient(signet);
+  const stream = await client.create();
+  const { stream_id } = stream;
+  const caller = { actor: 'cli' } as const;
+  for (let count = 0; count < maxOwnWaiting + 5; count += 1) {
+    signet.clock.advance(1);
+    await setStreamStatus(signet.deps, caller, stream_id, count % 2 === 0 ? 'paused' : 'enabled');
+  }
+  const tokens = await Promise.all(Object.values((await client.poll(stream)).sets).map(client.read));
+  assert.equal(tokens.length, maxOwnWaiting);
+  assert.equal(Object.values(tokens.at(-1)!.events)[0]!.status, 'paused');
 });
 
 testSignet('verifications that nobody takes are bounded', { env }, async ({ signet }) => {

@@ -98,3 +98,19 @@ export function interleave(db: Db, before: () => Promise<unknown>): () => void {
   });
   return () => stops.forEach((stop) => void stop());
 }
+
+/** Runs `after` once, behind the next change whose SQL matches, before whoever made it hears that it is done. */
+export function afterNextChange(db: Db, match: RegExp, after: () => Promise<unknown>): void {
+  const stops = db.parts.map((part) => {
+    const { commit } = part;
+    const followed: typeof commit = async (steps) => {
+      const committed = await commit(steps);
+      if (!steps.some(({ sql }) => match.test(sql))) return committed;
+      for (const stop of stops) stop();
+      await after();
+      return committed;
+    };
+    Object.assign(part, { commit: followed });
+    return () => void Object.assign(part, { commit });
+  });
+}
