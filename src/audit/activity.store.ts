@@ -12,7 +12,7 @@ export function searchUnsealedOfUser(
   { account, actions, since }: { account: string; actions: readonly string[]; since: number },
   limit: number,
 ): Promise<AuditRow[]> {
-  const newest = sql`select ${AuditRow.columns} from audit_log where seq is null order by at desc limit ${maxUnsealedCompared}`;
+  const newest = sql`select ${AuditRow.columns}, of_user from audit_log where seq is null order by at desc limit ${maxUnsealedCompared}`;
   return part.all(
     AuditRow,
     sql`select ${AuditRow.columns} from (${newest}) as newest

@@ -5,7 +5,7 @@ import { currentRequest } from '../platform/http/current-request.ts';
 import type { MessageDescriptor } from '../platform/i18n/translate.ts';
 import { type EventId, newId } from '../platform/ids.ts';
 import { isSeen } from '../platform/text.ts';
-import type { AuditAction } from './actions.ts';
+import { type AuditAction, actionsBy } from './actions.ts';
 import { insertAuditRow } from './store.ts';
 
 /** A user, a client or a back end by its own credentials, the operator at the command line, or a periodic job. */
@@ -49,8 +49,17 @@ export function auditEvent(event: AuditEvent, now: number): { event_id: EventId;
     before_state: event.before === undefined ? null : stateText(event.before),
     after_state: event.after === undefined ? null : stateText(event.after),
     address: event.address ?? null,
+    of_user: concernedBy(event),
   };
   return { event_id, statement: insertAuditRow(row, event.onlyIf) };
+}
+
+const namesItsUser: ReadonlySet<string> = new Set(actionsBy('user_id'));
+
+/** The user whom an event names beside its target, unless they have caused it: then it is found by its actor. */
+function concernedBy({ action, actor, after }: AuditEvent): string | null {
+  const user_id = namesItsUser.has(action) ? after?.user_id : undefined;
+  return typeof user_id === 'string' && actor !== `user:${user_id}` ? user_id : null;
 }
 
 /** In the course of a logged request the id ends with that of the request, so that the seal is over both. */

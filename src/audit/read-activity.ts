@@ -1,4 +1,5 @@
 import { now } from '../platform/clock.ts';
+import { compareText } from '../platform/db/parts.ts';
 import { unknownCursor } from '../platform/db/slices.ts';
 import type { AuditAction } from './actions.ts';
 import { searchUnsealedOfUser } from './activity.store.ts';
@@ -28,6 +29,8 @@ export type ActivityQuery = {
   actions: readonly AuditAction[];
   /** Whether what anyone can cause without signing in is wanted, too: refused sign-ins, and links and codes that were asked for. */
   unauthenticated: boolean;
+  /** What is known of the account beside the log: the newest before a place, up to `limit`. */
+  beside?: ((before: BesidePlace | undefined, limit: number) => Promise<readonly BesideEvent[]>) | undefined;
   /** Up to {@link activityDays}. */
   days: number;
   /** The `next` of the page before. */
@@ -36,8 +39,12 @@ export type ActivityQuery = {
   limit: number;
 };
 
+/** In the order of these two, as texts; `event_key` is of letters, digits, `-` and `_`. */
+type BesidePlace = { first_at: number; event_key: string };
+type BesideEvent = BesidePlace & Omit<ActivityEvent, 'at'>;
+
 /** Where a page ended in the log, as a `seq`, and among what is counted. Before it is what the next one has. */
-type Place = { seq: number | undefined; counted: { first_at: number; event_key: string } | undefined };
+type Place = { seq: number | undefined; counted: BesidePlace | undefined };
 
 /** Nothing is before it. */
 const over: { seq: number; counted: NonNullable<Place['counted']> } = {
@@ -67,20 +74,24 @@ const readsForPage = 10;
  */
 export async function readActivity(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
-  { user_id, actions, unauthenticated, days, before, limit }: ActivityQuery,
+  { user_id, actions, unauthenticated, beside, days, before, limit }: ActivityQuery,
 ): Promise<{ events: ActivityEvent[]; next: string | undefined }> {
   const place = placeIn(before);
   const since = now({ clock }) - days * 86_400;
   const part = db.of(user_id);
   const filter = { account: user_id, actions, since };
   const unsealed = place.seq === undefined ? await searchUnsealedOfUser(part, filter, limit) : [];
-  const [log, found] = await Promise.all([
+  const [log, unauthenticatedRows, others] = await Promise.all([
     readChain(part, filter, place.seq, limit, readsForPage),
     unauthenticated
       ? searchUnauthenticated(db, { target: user_id, before: place.counted, limit: limit + 1 })
       : ([] as UnauthenticatedRow[]),
+    beside?.(place.counted, limit + 1) ?? [],
   ]);
-  const counted = found.filter(({ first_at }) => first_at >= since);
+  const found = [...unauthenticatedRows.map(countedEvent), ...others].sort(
+    (one, other) => other.first_at - one.first_at || compareText(other.event_key, one.event_key),
+  );
+  const counted = found.slice(0, limit + 1).filter(({ first_at }) => first_at >= since);
   const known = new Set(unsealed.map(({ event_id }) => event_id));
   const events = unsealed.map(loggedEvent);
   let [logs, counts] = [0, 0];
@@ -92,7 +103,8 @@ export async function readActivity(
       if (!known.has(row.event_id)) events.push(loggedEvent(row)); // it was given its place between the two reads
       logs += 1;
     } else if (count !== undefined) {
-      events.push(countedEvent(count));
+      const { first_at: at, event_key: _, ...event } = count;
+      events.push({ at, ...event });
       counts += 1;
     }
   }
@@ -113,8 +125,8 @@ const loggedEvent = ({ at, action, actor, target, before_state, after_state, add
   after: after_state === null ? null : JSON.parse(after_state),
 });
 
-const countedEvent = ({ first_at, action, target, address, count }: UnauthenticatedRow): ActivityEvent => ({
-  ...{ at: first_at, action, actor: null, target, address, count },
+const countedEvent = ({ first_at, event_key, action, target, address, count }: UnauthenticatedRow): BesideEvent => ({
+  ...{ first_at, event_key, action, actor: null, target, address, count },
   before: null,
   after: null,
 });

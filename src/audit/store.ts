@@ -24,11 +24,14 @@ export type AuditRow = RowOf<typeof AuditRow>;
 const SealedRow = row('audit_log', { ...AuditRow.fields, seq: integer, seal: text });
 export type SealedRow = RowOf<typeof SealedRow>;
 
+/** `of_user`: whom it concerns who is neither its actor nor its target. Not sealed, since the state has it. */
+const NewAuditRow = row('audit_log', { ...AuditRow.fields, of_user: nullable(text) });
+
 /** @param onlyIf a condition, read when the statements before it have had their effect. */
-export const insertAuditRow = (event: AuditRow, onlyIf?: Sql): Sql =>
+export const insertAuditRow = (event: RowOf<typeof NewAuditRow>, onlyIf?: Sql): Sql =>
   onlyIf === undefined
-    ? sql`insert into audit_log ${AuditRow.values(event)}`
-    : sql`insert into audit_log ${AuditRow.select(event)} where ${onlyIf}`;
+    ? sql`insert into audit_log ${NewAuditRow.values(event)}`
+    : sql`insert into audit_log ${NewAuditRow.select(event)} where ${onlyIf}`;
 
 export const hasEvent = async (db: Db, action: string): Promise<boolean> =>
   (await askAll(db, (part) => part.holds(sql`exists (select 1 from audit_log where action = ${action})`))).includes(
@@ -143,6 +146,7 @@ export type AuditFilter = {
   about?: string;
   /** The id of a user, instead of all of the above but `actions`: what they did with their own account, and what others did with it. */
   account?: string;
+  of_user?: string; // instead of the same: what others did with what is theirs, such as a session
   /** The request in whose course it happened. */
   request_id?: string;
   /** Where the request came from. */
@@ -190,15 +194,17 @@ const isFrom = (address: AddressQuery): Sql =>
 type Way = { keys: readonly Sql[]; place: Sql; compared: readonly Sql[] };
 
 function wayOf(filter: ChainFilter, actions?: readonly string[]): Way {
-  const { request_id, about, account, actor, target, since, until, address, administrators } = filter;
+  const { request_id, about, account, of_user, actor, target, since, until, address, administrators } = filter;
   const compared: Sql[] = [];
   if (since !== undefined) compared.push(sql`at >= ${since}`);
   if (until !== undefined) compared.push(sql`at <= ${until}`);
   if (administrators) compared.push(isByAdministrator);
   if (account) {
     compared.push(isOfAccount(account), sql`action in ${oneOf(actions ?? [])}`);
-    return { keys: [sql`target = ${account}`, sql`actor = ${`user:${account}`}`], place: placeInIndex, compared };
+    const keys = [sql`target = ${account}`, sql`actor = ${`user:${account}`}`, sql`of_user = ${account}`];
+    return { keys, place: placeInIndex, compared };
   }
+  if (of_user) return { keys: [sql`of_user = ${of_user}`], place: placeInIndex, compared };
   const isNarrow = Boolean(request_id || about || actor || target);
   if (address && 'spellings' in address && !isNarrow) {
     if (actions) compared.push(sql`action in ${oneOf(actions)}`);
@@ -317,7 +323,7 @@ async function actionsOf(part: Part, family: string): Promise<string[]> {
 /** Events without a place yet, newest first: those of the last second, unless nothing is sealed. @param after the last row of the page before. */
 export async function searchUnsealed(
   part: Part,
-  { action, actions, actor, target, about, request_id, since, until, address, administrators }: ChainFilter,
+  { action, actions, actor, target, about, of_user, request_id, since, until, address, administrators }: ChainFilter,
   limit: number,
   after?: Pick<AuditRow, 'at' | 'event_id'>,
 ): Promise<AuditRow[]> {
@@ -329,6 +335,7 @@ export async function searchUnsealed(
   if (actor) conditions.push(sql`actor = ${actor}`);
   if (target) conditions.push(sql`target = ${target}`);
   if (about) conditions.push(isAbout(about));
+  if (of_user) conditions.push(sql`of_user = ${of_user}`);
   if (address) conditions.push(isFrom(address));
   if (administrators) conditions.push(isByAdministrator);
   if (request_id) conditions.push(sql`substr(event_id, 13, 1) = '.'`, sql`substr(event_id, 14) = ${request_id}`);

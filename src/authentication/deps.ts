@@ -54,7 +54,7 @@ export type Grants = {
   /** `inEachPart` of the store, and after it `shared`, where the client is changed. */
   revokeOfClient(client_id: string, reason: RevocationReason, now: number): { inEachPart: readonly Sql[]; shared: Sql };
   /** Before the deletion of a user or client: their tokens are invalid at once, and no sign of a store that is behind. */
-  rememberDeletedOf(of: { user_id: string } | { client_id: string }, now: number): Sql;
+  rememberDeletedOf(of: { user_id: string } | { client_id: string }, now: number): Sql[];
   /** A condition: the user has an active grant that came from another session. */
   hasGrantElsewhere(user_id: string, session_id: string): Sql;
 };

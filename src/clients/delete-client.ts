@@ -49,7 +49,7 @@ export async function deleteClient(
     seen.backchannel_logout_uri === null ? undefined : deps.grants.revokeOfClient(client_id, 'client_suspended', at);
   const recent = deps.grants.rememberDeletedOf({ client_id }, at);
   const deletion = { suspension, gone, event: event.statement };
-  const inParts = { in: parts, run: { grants: grants?.inEachPart, recent } };
+  const inParts = { in: parts, run: { recent, grants: grants?.inEachPart } }; // what is remembered is of grants that have not ended
   // In several parts it is deleted first, so that no token ends of a client that stays; jobs end what is cut off then.
   const done = await (parts.length === 1
     ? inOrder({ in: shared, run: { client } }, inParts, { in: shared, run: { epoch: grants?.shared, ...deletion } })

@@ -13,6 +13,7 @@ export {
   type SignIn,
   signInsOfClient,
 } from './grants/lists.store.ts';
+export { type LostApp, lostAppsOf } from './grants/lost-apps.store.ts';
 export { deleteGrantsOfUser, expireGrants, purgeEndedGrants } from './grants/store.ts';
 export { lastSignInOf } from './grants/usage.store.ts';
 export type { KeyRecord } from './signing-keys/store.ts';

@@ -32,6 +32,10 @@ async function userWithEverything(signet: Signet) {
     `insert into consents (user_id, client_id, scope, granted_at) values ($1, $2, 'openid', 5)`,
     [user.user_id, client.client_id],
   );
+  await plain(signet.deps.db).run(
+    `insert into lost_apps (user_id, client_id, lost_at, action, name, grant_id) values ($1, 'app_gone', 5, 'client.deleted', 'Gone', 'gr_x')`,
+    [user.user_id],
+  );
   const { group_id } = await createGroup(signet.deps, { actor: 'cli' }, { name: 'Engineering' });
   await addMember(signet.deps, { actor: 'cli' }, group_id, user.user_id);
   const { authorization } = await signet.newService();
@@ -77,6 +81,8 @@ testSignet(
       'entitlement_versions',
       'events',
       'events_by_user',
+      'events_by_others',
+      'lost_apps',
       'refused_sign_ins',
     ];
     assert.deepEqual(

@@ -107,6 +107,13 @@ onBothEngines(
       [typesOf(events), events[0]?.sub_id.session],
       [[sessionRevoked], { format: 'opaque', id: session_id }],
     );
+    const activity = (await other.get('/v1/me/activity?kind=sign_ins')).json as { events: Record<string, unknown>[] };
+    const ended = activity.events.filter(({ action }) => action === 'session.ended');
+    assert.deepEqual(
+      ended.map(({ by, provider }) => [by, provider]),
+      [['service', 'Acme']],
+      'their user sees it',
+    );
   },
 );
 

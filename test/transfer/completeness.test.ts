@@ -17,6 +17,7 @@ const leftBehind: readonly TableName[] = [
     'known_devices',
     'trusted_browsers',
     'security_alerts',
+    'lost_apps',
     'factor_recoveries',
     'mail_codes',
     'kept_forms',

@@ -59,6 +59,23 @@ export type Grant = RowOf<typeof Grant>;
 /** Makes a statement repeatable whose outcome is unknown: the same id finds its own work done. */
 export type Issuance = { issuance_id: string };
 
+export type CodeRedemption = {
+  code_hash: string;
+  client_id: ClientId;
+  redirect_uri: string;
+  code_challenge: string;
+  /** The client's. A code is not redeemed if the client may have none of its scope any more. */
+  allowed_scopes: readonly string[];
+  /** The thumbprint of the key that the client has proven to have. */
+  jkt: string | null;
+  /** Whether the refresh token needs the same key. */
+  isBound: boolean;
+  /** Where the access token may have its status. */
+  status_ref: string | undefined;
+  /** Who gets the tokens: `partyText`. */
+  used_by: string;
+};
+
 /** Of a refresh token. */
 export type Rotation = Issuance & {
   grant_id: GrantId;

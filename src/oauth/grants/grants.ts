@@ -18,10 +18,10 @@ import { mailTo, reasonForMail } from '../../platform/mail/letters.ts';
 import { counter } from '../../platform/metrics.ts';
 import { rangesOf } from '../../platform/search-terms.ts';
 import { deleteBulkRevocation, endGrantsOfSuspended, listBulkRevocations } from './bulk-revocations.store.ts';
+import { rememberDeletedOf } from './deletions.store.ts';
 import { findGrant, type Grant } from './grant.store.ts';
 import { activeGrantsOf, hasGrantElsewhere, type ListedGrant } from './lists.store.ts';
 import { enqueueLogouts } from './logout-deliveries.store.ts';
-import { rememberDeletedOf } from './revoked-access-tokens.store.ts';
 import {
   applyBulkRevocation,
   deleteSurplusCodes,

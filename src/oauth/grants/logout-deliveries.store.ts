@@ -27,6 +27,9 @@ export const markForLogout = (batch: string): Sql =>
   sql`logout_batch = (select ${asText(batch)} from clients c
                        where c.client_id = grants.client_id and c.backchannel_logout_uri is not null)`;
 
+/** The same of all grants of a client, whether or not it wants to be notified: their users learn of it, too. */
+export const markAll = (batch: string): Sql => sql`logout_batch = ${batch}`;
+
 /**
  * Of one client and session. A user may sign in with the client and disconnect it over and over, and all deliveries say the same:
  * no more wait, and of those that have ended no more are kept. It is more than a few nodes have in flight at once, so one that
@@ -40,7 +43,13 @@ const newestOf = (client_id: Sql, session_id: Sql): Sql =>
         order by created_at desc limit ${maxOfSession}) as newest`;
 
 /**
- * One delivery for each client and session of the grants that {@link markForLogout} has marked in this change, unless so many
+ * Condition on the client of a delivery. A suspended or deleted one is notified, too: that ended its grants. The row of a
+ * deleted one stays until then.
+ */
+const hasReceiver = sql`c.backchannel_logout_uri is not null`;
+
+/**
+ * One delivery for each client and session of the grants that {@link markForLogout} or {@link markAll} has marked in this change, unless so many
  * wait. A client that never redeemed its code did not take part, nor one that was only tested.
  * @param since of a bulk revocation that is written in slices: a session whose client was notified of it is left out.
  */
@@ -49,6 +58,7 @@ export const enqueueLogouts = (batch: string, now: number, since?: number): Sql 
       select ${asText(batch)} || '.' || min(grant_id), client_id, user_id, session_id,
              ${asBigint(now)}, 0, ${asBigint(now)}
         from grants where logout_batch = ${batch} and redeemed_at is not null and not ${isOfTest}
+         and exists (select 1 from clients c where c.client_id = grants.client_id and ${hasReceiver})
          and (select count(next_attempt_at) from ${newestOf(raw('grants.client_id'), raw('grants.session_id'))}) < ${maxOfSession}${
            since === undefined
              ? sql``
@@ -58,12 +68,6 @@ export const enqueueLogouts = (batch: string, now: number, since?: number): Sql 
                             and d.created_at >= ${since})`
          }
        group by client_id, user_id, session_id`;
-
-/**
- * Condition on the client of a delivery. A suspended or deleted one is notified, too: that ended its grants. The row of a
- * deleted one stays until then.
- */
-const hasReceiver = sql`c.backchannel_logout_uri is not null`;
 
 const ClientOnly = Delivery.pick('client_id');
 

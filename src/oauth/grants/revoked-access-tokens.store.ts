@@ -1,7 +1,5 @@
 import type { Db } from '../../platform/db/db.ts';
-import { inOneSlice, sliceRows } from '../../platform/db/slices.ts';
 import { asBigint, type Sql, sql } from '../../platform/db/sql.ts';
-import type { ClientId, UserId } from '../../platform/ids.ts';
 import { everyStatusRef, mayHaveStatus } from './status-refs.store.ts';
 
 /** Remembered until the token would have expired. @param status_ref where a list has its status; null: it has none. */
@@ -24,15 +22,3 @@ export const rememberDeleted = (condition: Sql, now: number): Sql =>
       select grant_id, case when ${mayHaveStatus(now)} then ${asBigint(now + keptSeconds)} else created_at + ${keptSeconds} end, ${everyStatusRef}
         from grants where ${condition} and (created_at > ${now - keptSeconds} or ${mayHaveStatus(now)})
       on conflict do nothing`;
-
-/** No more than are deleted by the same change as the user or the client; of more, each slice remembers its own. */
-export const rememberDeletedOf = (of: { user_id: UserId } | { client_id: ClientId }, now: number): Sql =>
-  rememberDeleted(
-    inOneSlice(
-      'grants',
-      'grant_id',
-      'user_id' in of ? sql`user_id = ${of.user_id}` : sql`client_id = ${of.client_id}`,
-      sliceRows,
-    ),
-    now,
-  );

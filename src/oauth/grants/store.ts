@@ -18,8 +18,16 @@ import {
   type ScopeOfUser,
   writtenAtOnce,
 } from './bulk-revocations.store.ts';
-import { type Grant, IssuableGrant, type Issuance, isUsable, type Rotation } from './grant.store.ts';
-import { enqueueLogouts, markForLogout } from './logout-deliveries.store.ts';
+import {
+  type CodeRedemption,
+  type Grant,
+  IssuableGrant,
+  type Issuance,
+  isUsable,
+  type Rotation,
+} from './grant.store.ts';
+import { enqueueLogouts, markAll, markForLogout } from './logout-deliveries.store.ts';
+import { isNoted, noteLostOf, noteLostWithDeleted } from './lost-apps.store.ts';
 import { rememberDeleted } from './revoked-access-tokens.store.ts';
 import { mayHaveStatus, noteStatusRef } from './status-refs.store.ts';
 import {
@@ -73,23 +81,6 @@ export const insertGrant = (grant: NewGrant): Sql =>
          and c.client_id = ${grant.client_id} and c.status = 'approved'
          and ${isAmong(sql`c.allowed_groups`, sql`u.user_id`)}
       returning case when refresh_seq < 0 then 1 else 0 end as is_crowded`;
-
-export type CodeRedemption = {
-  code_hash: string;
-  client_id: ClientId;
-  redirect_uri: string;
-  code_challenge: string;
-  /** The client's. A code is not redeemed if the client may have none of its scope any more. */
-  allowed_scopes: readonly string[];
-  /** The thumbprint of the key that the client has proven to have. */
-  jkt: string | null;
-  /** Whether the refresh token needs the same key. */
-  isBound: boolean;
-  /** Where the access token may have its status. */
-  status_ref: string | undefined;
-  /** Who gets the tokens: `partyText`. */
-  used_by: string;
-};
 
 /**
  * Redeeming is one statement, and its `where` is the list of checks, so of any number of requests one gets the row. The
@@ -198,10 +189,12 @@ export const revokeGrantsToClient = (client_id: ClientId, reason: RevocationReas
 
 function endGrants(scope: RevocationScope, reason: RevocationReason, now: number): Sql[] {
   const batch = newId('lo');
+  const isOfClient = !('user_id' in scope);
   return [
     sql`update grants set revoked_at = coalesce(${pendingRevocation.ended_at}, ${now}),
-               revoked_reason = coalesce(${pendingRevocation.reason}, ${reason}), ${markForLogout(batch)}
+               revoked_reason = coalesce(${pendingRevocation.reason}, ${reason}), ${isOfClient ? markAll(batch) : markForLogout(batch)}
          where ${writtenAtOnce(scope)}`,
+    ...(isOfClient ? [noteLostOf(batch, reason)] : []),
     enqueueLogouts(batch, now),
     insertBulkRevocation({ ending_id: newId('end'), reason, ended_at: now }, scope),
   ];
@@ -211,11 +204,13 @@ function endGrants(scope: RevocationScope, reason: RevocationReason, now: number
 export async function applyBulkRevocation(part: Part, revocation: BulkRevocation, rows: number, now: number) {
   const { ended_at, reason } = revocation;
   const batch = newId('lo');
+  const isOfClient = revocation.user_id === null;
   const { results } = await part.change({
     run: {
-      grants: sql`update grants set revoked_at = ${ended_at}, revoked_reason = ${reason}, ${markForLogout(batch)}
+      grants: sql`update grants set revoked_at = ${ended_at}, revoked_reason = ${reason}, ${isOfClient ? markAll(batch) : markForLogout(batch)}
                    where revoked_at is null
                      and ${inOneSlice('grants', 'grant_id', notYetApplied(revocation), rows)}`,
+      lost: isOfClient ? noteLostOf(batch, reason) : undefined,
       logouts: enqueueLogouts(batch, now, ended_at),
     },
   });
@@ -274,10 +269,25 @@ export const purgeEndedGrants = (part: Part, endedBefore: number, rows: number) 
   deleteSlice(part, sql`${end} < ${endedBefore} order by ${end}`, rows);
 
 /** For a client that is being deleted. */
-export async function deleteGrantsToClient(part: Part, client_id: ClientId, rows: number, now: number) {
+export async function deleteGrantsToClient(
+  part: Part,
+  client_id: ClientId,
+  rows: number,
+  now: number,
+): Promise<{ changes: number }> {
   const slice = inOneSlice('grants', 'grant_id', sql`client_id = ${client_id}`, rows);
-  const run = { recent: rememberDeleted(slice, now), deleted: sql`delete from grants where ${slice}` };
-  return (await part.change({ run })).results.deleted;
+  const run = {
+    recent: rememberDeleted(slice, now),
+    lost: noteLostWithDeleted(inOneSlice('grants', 'grant_id', sql`client_id = ${client_id}`, rows)),
+    deleted: sql`delete from grants where ${slice} and ${isNoted}`,
+  };
+  const { deleted } = (await part.change({ run })).results;
+  if (deleted.changes === rows) return deleted;
+  // While another node deletes, the slice that is noted may be another one than that which is deleted: then some are left.
+  const isLeft = await part.holds(
+    sql`exists (select 1 from grants where client_id = ${client_id} and not (${isNoted}))`,
+  );
+  return isLeft ? { changes: rows } : deleted;
 }
 
 // Ends that no request makes, of grants whose clients want to be notified (Back-Channel Logout 1.0).

@@ -7,10 +7,16 @@ import type { Parameters } from '../../platform/http/parameters.ts';
 import { digest } from '../../platform/ids.ts';
 import { Type } from '../../platform/schema.ts';
 import type { Deps } from '../deps.ts';
-import { findGrantByCode, findReissuable, type Grant, type IssuableGrant } from '../grants/grant.store.ts';
+import {
+  type CodeRedemption,
+  findGrantByCode,
+  findReissuable,
+  type Grant,
+  type IssuableGrant,
+} from '../grants/grant.store.ts';
 import { revokeGrant } from '../grants/grants.ts';
 import { replayAlert } from '../grants/replay-alert.ts';
-import { type CodeRedemption, expireGrant, redeemCode } from '../grants/store.ts';
+import { expireGrant, redeemCode } from '../grants/store.ts';
 import { testRedirectUri } from '../grants/test-grants.store.ts';
 import { partyText } from '../grants/uses.ts';
 import { issueTokens } from './issue-tokens.ts';

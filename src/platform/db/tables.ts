@@ -149,6 +149,14 @@ export const tables = {
     expires: 'its room',
     restore: 'keep',
   },
+  lost_apps: {
+    key: 'user_id, client_id, lost_at',
+    place: 'user',
+    user: 'many',
+    client: 'kept',
+    expires: { at: 'lost_at', job: 'purge lost apps', keptSeconds: 90 * day },
+    restore: 'keep',
+  },
   mail_codes: {
     key: 'token_hash',
     place: 'user',

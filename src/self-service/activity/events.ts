@@ -51,13 +51,99 @@ const logged = {
     'factor_recovery.completed': 'mail.factors_recovered.subject',
     'security_alert.recognized': 'alert.me',
     'security_alert.denied': 'alert.not_me',
+    'group.member_added': 'activity.event.group_joined',
+    'group.member_removed': 'activity.event.group_left',
   },
   apps: {
     'consent.given': 'activity.event.app_connected',
     'app.disconnected': 'mail.app_disconnected.subject',
+    'grant.revoked': 'mail.grant_ended.subject', // by an administrator: what else ends one is known to the app, or an alert is about it
+    'client.suspended': 'activity.event.app_suspended', // for those who used it, as they are noted when their access ends
+    'client.deleted': 'activity.event.app_deleted',
+    'entitlement.written': 'activity.event.subscriptions',
     'security_alert.raised': 'mail.grant_replayed.subject', // of another kind there is an event of its own
   },
 } as const satisfies Record<ActivityKind, { readonly [Action in AuditAction]?: MessageKey }>;
+
+type Shown = { [Kind in ActivityKind]: keyof (typeof logged)[Kind] }[ActivityKind];
+
+/**
+ * Of all else in the log, why no one is shown it as something that happened with their account. `service`: it is about the service, or a thing
+ * that many use. `no account`: there is none at that time. `owner`: about an app, whose history its owner reads at the app. `label`: a name that
+ * only its user sees.
+ */
+type Unshown = 'service' | 'no account' | 'owner' | 'label';
+export const unshown: Readonly<Record<Exclude<AuditAction, Shown>, Unshown>> = {
+  'user.deleted': 'no account',
+  'user.invited': 'no account',
+  'user.invitation_revoked': 'no account',
+  'administrator.invited': 'no account',
+  'user.list_exported': 'service',
+  'user.list_imported': 'service',
+  'passkey.renamed': 'label',
+  'client.registered': 'owner',
+  'client.edited': 'owner',
+  'client.review_asked': 'owner',
+  'client.approved': 'owner',
+  'client.rejected': 'owner', // it had no users: of an approved app only the change is rejected
+  'client.change_requested': 'owner',
+  'client.change_withdrawn': 'owner',
+  'client.change_approved': 'owner',
+  'client.change_rejected': 'owner',
+  'client.policy_changed': 'owner',
+  'client.reinstated': 'owner', // it gives no access back
+  'client.secret_added': 'owner',
+  'client.secret_retired': 'owner',
+  'client_host.approved': 'service',
+  'client_host.removed': 'service',
+  'logout.replayed': 'owner',
+  'service_credential.created': 'service',
+  'service_credential.rotated': 'service',
+  'service_credential.restricted': 'service',
+  'service_credential.retired': 'service',
+  'api.registered': 'service',
+  'api.edited': 'service',
+  'api.scope_retired': 'service',
+  'api.retired': 'service',
+  'group.created': 'service',
+  'group.edited': 'service',
+  'group.deleted': 'service',
+  'attribute.defined': 'service',
+  'attribute.edited': 'service',
+  'attribute.deleted': 'service',
+  'webhook.created': 'service',
+  'webhook.edited': 'service',
+  'webhook.enabled': 'service',
+  'webhook.disabled': 'service',
+  'webhook.secret_rotated': 'service',
+  'webhook.tested': 'service',
+  'webhook.replayed': 'service',
+  'webhook.deleted': 'service',
+  'signal_stream.created': 'service',
+  'signal_stream.edited': 'service',
+  'signal_stream.enabled': 'service',
+  'signal_stream.paused': 'service',
+  'signal_stream.disabled': 'service',
+  'signal_stream.replayed': 'service',
+  'signal_stream.deleted': 'service',
+  'provider.created': 'service',
+  'provider.edited': 'service',
+  'provider.enabled': 'service',
+  'provider.disabled': 'service', // the connection stays
+  'provider.deleted': 'service',
+  'key.rotated': 'service',
+  'master_key.backup_confirmed': 'service',
+  'master_key.replaced': 'service',
+  'audit_log.loss_accepted': 'service',
+  'store.backed_up': 'service',
+  'store.restored': 'service',
+  'store.moved': 'service',
+  'store.exported': 'service',
+  'store.imported': 'service',
+  'mail.tested': 'service',
+  'brand.changed': 'service',
+  'setting.changed': 'service',
+};
 
 /** What anyone can cause without signing in, which is counted beside the log. */
 const unauthenticated = {

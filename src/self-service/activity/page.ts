@@ -73,9 +73,10 @@ const inDays = ({ region }: View, days: number): string =>
 
 function eventItem(view: View, event: ActivityRecord): Html {
   const { t } = view;
-  const { at, by, count, address, browser } = event;
+  const { action, at, by, count, address, browser, provider } = event;
+  const endedBy = action === 'session.ended' && provider !== null && untrusted(provider, 80);
   const times = count > 1 && ` × ${numberFormat(view.region).format(count)}`;
-  const facts = [exactTime(at), browser, address !== null && ipAddress(address)].filter((fact) => fact);
+  const facts = [exactTime(at), browser, endedBy, address !== null && ipAddress(address)].filter((fact) => fact);
   return html`<li><div>
 <p><b>${sentence(view, event)}</b>${times}${by === 'administrator' && html` ${badge(t('activity.by_administrator'), 'off')}`}</p>
 <p class="soft">${facts.map((fact, index) => html`${index > 0 && ' · '}${fact}`)}</p>
@@ -89,13 +90,14 @@ function linkOf({ t }: View, { action, alert_id }: ActivityRecord): Html | false
 }
 
 function sentence(view: View, event: ActivityRecord): Html {
-  const { action, app, provider } = event;
+  const { action, app, group, provider } = event;
   return isOfActivity(action)
     ? view.t(sentenceOf(action), {
         service: view.branding.name,
         when: view.ago(event.at),
         how: methodsInWords(view, methodsOf(event)),
         app: app && (app.name === null ? view.t('activity.app_gone') : untrusted(app.name, 80)),
+        group: group && (group.name === null ? view.t('activity.group_gone') : untrusted(group.name, 80)),
         provider: provider && untrusted(provider, 80),
       })
     : html`${untrusted(action, 80)}`;

@@ -21,7 +21,7 @@ import { entitlementHistory } from '../../entitlements/read-history.ts';
 import { groupsOfUser } from '../../groups/statements.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { grantRecord, listGrants } from '../../oauth/grants/grants.ts';
-import { listConsentsOfUser } from '../../oauth/statements.ts';
+import { type LostApp, listConsentsOfUser, lostAppsOf } from '../../oauth/statements.ts';
 import { now } from '../../platform/clock.ts';
 import { inPages } from '../../platform/db/slices.ts';
 import type { FileAnswer } from '../../platform/http/operation.ts';
@@ -158,6 +158,18 @@ const sections = (deps: Deps, user_id: string, isForThemselves: boolean): Readon
     const { events, next } = await readLog(deps, { actor: `user:${user_id}`, before }, limit);
     const others = events.filter(({ target }) => target !== user_id);
     return { rows: others.map(({ at, action, target, address }) => ({ at, action, target, address })), next };
+  }),
+  /** What others did to sessions, access of apps and memberships of the user. */
+  events_by_others: paged(async (before: LogPlace | undefined, limit) => {
+    const { events, next } = await readLog(deps, { of_user: user_id, before }, limit);
+    const rows = events.map((event) => ({ target: event.target, ...eventAbout(user_id, event, isForThemselves) }));
+    return { rows, next };
+  }),
+  /** Apps whose access ended with that of all their users. */
+  lost_apps: paged(async (before: LostApp | undefined, limit) => {
+    const rows = await lostAppsOf(deps.db, user_id, { before, limit });
+    const next = rows.length === limit ? rows.at(-1) : undefined;
+    return { rows: rows.map(({ user_id: _, grant_id: __, ...app }) => app), next };
   }),
   refused_sign_ins: paged(async (before: string | undefined, limit) => {
     const { events, next } = await listUnauthenticated(deps, { target: user_id, before, limit });
