@@ -90,7 +90,24 @@ onBothEngines('an event ends what had begun by its time, however late or often i
   });
   assert.equal((await push(odd)).status, 202);
   assert.deepEqual(await signedIn(after), [false]);
+  // So does what is no time at all, and no time of the token itself is one before 1970.
+  for (const never of [-1, -1e300]) {
+    signet.clock.advance(1);
+    const browser = await signIn('up-3');
+    const event = await upstream.sign(
+      claims({ toe: never, events: { [sessionRevoked]: { event_timestamp: never } } }),
+      {
+        typ,
+      },
+    );
+    assert.equal((await push(event)).status, 202);
+    assert.deepEqual(await signedIn(browser), [false]);
+    assertRefusedSignal(await push(await upstream.sign(claims({ iat: never }), { typ })));
+  }
 });
+
+const assertRefusedSignal = ({ status, json }: Awaited<ReturnType<Scene['push']>>) =>
+  assert.deepEqual([status, json?.err], [400, 'invalid_request']);
 
 test('an account that the provider has disabled or deleted loses its sessions here, and stays', async (t) => {
   const { signet, upstream, signIn, event } = await open(t);

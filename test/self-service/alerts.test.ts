@@ -101,6 +101,30 @@ onBothEngines('a person reads both uses of a token that came twice', async (t, e
     },
   );
 
+  await t.test('what a program calls itself is no link in the mail', async () => {
+    const names = {
+      'www.evil.example/secure-your-account': 'www_evil_example/secure-your-account',
+      'Reset-here/evil.example/reset': 'Reset-here/evil_example',
+      '127.0.0.1/reset': undefined,
+      'http://evil.example': 'http',
+      'com.example.app/5.0.1 (phone)': 'com_example_app/5.0.1',
+    };
+    for (const [userAgent, shown] of Object.entries(names)) {
+      const user = await signet.signedInUser();
+      const { refresh_token } = tokensOf(await client.redeem(await user.authorize(client), {}, app));
+      tokensOf(await client.refresh(refresh_token, {}, app));
+      signet.clock.advance(120);
+      await client.refresh(refresh_token, {}, { ...thief, 'user-agent': userAgent });
+      const [alert] = await alertsOf(user);
+      assert.equal(alert?.uses[1]?.agent, shown ?? null);
+      const { text } = await signet.mailbox.next(
+        user.email,
+        sentence('mail.grant_replayed.subject', { app: 'Field Notes' }),
+      );
+      assert.ok(!text.includes('evil.example') && (shown === undefined || text.includes(shown)), userAgent);
+    }
+  });
+
   await t.test('a thief who came first, and went on, is told from the app that comes after', async () => {
     const user = await signet.signedInUser();
     const { refresh_token } = tokensOf(await client.redeem(await user.authorize(client), {}, app));

@@ -139,7 +139,8 @@ export function checkIdToken({ id_token, claims, access_token }: ReceivedTokens,
   }
 }
 
-const isSeconds = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
+const isSeconds = (value: unknown): value is number =>
+  typeof value === 'number' && value >= 0 && Number.isFinite(value);
 
 function algorithmOf(id_token: string): string {
   const header: unknown = JSON.parse(Buffer.from(id_token.split('.', 1)[0] ?? '', 'base64url').toString());

@@ -85,6 +85,13 @@ export function deviceName(userAgent: string | null | undefined): string | undef
 /** Characters. */
 const maxAgent = 40;
 
-/** {@link deviceName}, or else what a library calls itself, without what it adds: "python-requests/2.32". Undefined if neither is said. */
+/**
+ * {@link deviceName}, or else what a library calls itself, without what it adds: "python-requests/2.32". Undefined if neither is said.
+ * The sender chose it, and it stands in mails, whose programs make a link of a host: so dots stay between digits alone.
+ */
 export const agentName = (userAgent: string | null | undefined): string | undefined =>
-  deviceName(userAgent) ?? /^[\w.+/-]+/.exec(userAgent ?? '')?.[0].slice(0, maxAgent);
+  deviceName(userAgent) ??
+  /^[A-Za-z][\w.+-]*(?:\/[\w.+-]+)?/
+    .exec(userAgent ?? '')?.[0]
+    .slice(0, maxAgent)
+    .replace(/(?<!\d)\.|\.(?!\d)/g, '_');
