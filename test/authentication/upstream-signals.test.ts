@@ -71,6 +71,16 @@ onBothEngines(
   },
 );
 
+test('all sessions of an account end when the provider says so in the place of one, as Keycloak does', async (t) => {
+  const { signIn, event, account } = await open(t);
+  const [one, two, other] = [await signIn('up-1'), await signIn('up-2'), await signIn('up-3', 'sub-2')];
+  const session = { format: 'opaque', id: 'ALL' };
+  assert.equal((await event({ sub_id: { format: 'complex', session } })).status, 202);
+  assert.deepEqual(await signedIn(one, two, other), [true, true, true], 'of nobody in particular');
+  assert.equal((await event({ sub_id: { format: 'complex', user: account(), session } })).status, 202);
+  assert.deepEqual(await signedIn(one, two, other), [false, false, true]);
+});
+
 onBothEngines('an event ends what had begun by its time, however late or often it comes', async (t, engine) => {
   const { signet, upstream, claims, push, signIn } = await open(t, { engine });
   const before = await signIn('up-1');

@@ -84,6 +84,9 @@ function checkSignal(
 
 type Subject = { subject: string | undefined; sid: string | undefined };
 
+/** What Keycloak has as the session when an administrator signs a user out. No session has this name, so as one it would end nothing. */
+const everySession = 'ALL';
+
 /**
  * RFC 9493 §3.2.5, SSF 1.0 §3.3. An address is none by which an account is found: it may belong to another person tomorrow.
  * @returns undefined for what names neither an account of the provider nor a session.
@@ -92,7 +95,8 @@ function subjectOf(provider: Provider, named: unknown): Subject | undefined {
   if (!isObject(named)) return undefined;
   const user = accountIn(provider, named.user ?? named);
   const { session } = named;
-  const sid = isObject(session) && session.format === 'opaque' && isSid(session.id) ? session.id : undefined;
+  const isNamed = isObject(session) && session.format === 'opaque' && session.id !== everySession;
+  const sid = isNamed && isSid(session.id) ? session.id : undefined;
   if (named.user !== undefined && user === undefined) return undefined;
   return user === undefined && sid === undefined ? undefined : { subject: user, sid };
 }
