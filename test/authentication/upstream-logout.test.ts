@@ -117,6 +117,19 @@ onBothEngines(
   },
 );
 
+test('a logout token may have no end and no account, as that of Ory Hydra: it is over after an hour', async (t) => {
+  const { signet, upstream, claims, send, signIn } = await open(t);
+  const [one, other] = [await signIn('up-1'), await signIn('up-2')];
+  const issued = signet.clock() / 1000;
+  const ofHydra = (sid: string) =>
+    upstream.sign(claims({ aud: [client_id], sid, exp: undefined, iat: issued }), { typ: 'JWT' });
+  assert.equal((await send(await ofHydra('up-1'))).status, 200);
+  assert.deepEqual(await signedIn(one, other), [false, true]);
+  signet.clock.advance(3601);
+  assert.equal((await send(await ofHydra('up-2'))).status, 400);
+  assert.deepEqual(await signedIn(other), [true]);
+});
+
 onBothEngines(
   'a sign-out of the account at a provider ends all its sessions that began until then',
   async (t, engine) => {
@@ -278,7 +291,12 @@ const hostile: Record<string, [problem: string, Hostile]> = {
   ],
   'no time': ['time', claimed({ iat: undefined })],
   'a time that is a text': ['time', claimed({ iat: '1' })],
-  'no end': ['time', claimed({ exp: undefined })],
+  'an old token without an end': [
+    'time',
+    ({ upstream, claims, signet }) =>
+      upstream.sign(claims({ ...good, iat: signet.clock() / 1000 - 3601, exp: undefined })),
+  ],
+  'an end that is no time': ['time', claimed({ exp: null })],
   'no events': ['event', claimed({ events: undefined })],
   'events that are a list': ['event', claimed({ events: [logoutEvent] })],
   'another event': ['event', claimed({ events: { [`${logoutEvent}2`]: {} } })],

@@ -118,7 +118,7 @@ const backchannelLogout: OperationDescription = {
     schema: form({
       logout_token: Type.String({
         description:
-          'Signed by a key that the provider publishes: `iss`, `aud` with our client_id there, `iat`, `exp`, `jti`, `events`, and `sub`, `sid` or both; no `nonce`.',
+          'Signed by a key that the provider publishes: `iss`, `aud` with our client_id there, `iat`, `jti`, `events`, and `sub`, `sid` or both; `exp` if it has one, and no `nonce`.',
       }),
     }),
     example: { logout_token: 'eyJhbGciOiJSUzI1NiIsInR5cCI6ImxvZ291dCtqd3QiLCJraWQiOiJrMSJ9.eyJpc3MiOiJodHRwcyJ9.c2ln' },
