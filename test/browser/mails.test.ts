@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -8,6 +8,8 @@ import { type Locale, locales } from '../../src/platform/i18n/translate.ts';
 import { exampleMail } from '../../src/platform/mail/examples.ts';
 import { type LetterName, letters } from '../../src/platform/mail/letters.ts';
 import { faultsOf, openBrowser } from '../support/chromium.ts';
+import { pngOf } from '../support/pictures.ts';
+import { scratchFolder } from '../support/scratch.ts';
 import { expectToFit } from './expect-page.ts';
 
 /**
@@ -45,6 +47,28 @@ test('a mail can be read in any accent colour', async (t) => {
     const { html } = exampleMail({ config: readConfig({ SIGNET_ACCENT: accent }), clock }, 'new_device', 'en');
     assert.deepEqual(await faultsOf(page, html), [], accent);
   }
+});
+
+test('a dark logo can be seen in the dark, also where a program takes light backgrounds away', async (t) => {
+  const page = await newPage(t);
+  const logo = join(await scratchFolder('logo'), 'logo.png');
+  await writeFile(logo, pngOf());
+  const { html } = exampleMail({ config: readConfig({ SIGNET_LOGO: logo }), clock }, 'new_device', 'en');
+  await page.setContent(html);
+  const ground = () =>
+    page.locator('img').evaluate((image) => {
+      const { backgroundColor, boxShadow, borderTopColor } = getComputedStyle(image);
+      const paper = getComputedStyle(image.closest('.paper')!).backgroundColor;
+      return { paper, ground: [backgroundColor, borderTopColor, boxShadow] };
+    });
+  const light = 'rgb(246, 245, 241)';
+  const below = `${light} 0px 0px 0px 220px inset`;
+  await page.emulateMedia({ colorScheme: 'light' });
+  assert.deepEqual(await ground(), { paper: light, ground: [light, light, below] }, 'nothing is seen of it');
+  await page.emulateMedia({ colorScheme: 'dark' });
+  assert.deepEqual(await ground(), { paper: 'rgb(21, 24, 22)', ground: [light, light, below] });
+  const frame = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+  assert.equal(frame, 'rgb(21, 24, 22)', 'what is around the mail is as dark');
 });
 
 async function takePictures(page: Page, folder: string, name: string): Promise<void> {

@@ -24,7 +24,7 @@ export type HtmlMail = {
 };
 
 /** Rounded and unbroken where a program can; the rest is plain. */
-function stylesFor({ locale }: HtmlMail, { light }: MailBrand) {
+function stylesFor({ locale }: HtmlMail, { light, logo }: MailBrand) {
   const { paper, card, text, soft, line, button, ink, edge, link } = light;
   const [start, end] = directionOf(locale) === 'rtl' ? ['right', 'left'] : ['left', 'right'];
   const fonts = "system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans',sans-serif";
@@ -35,12 +35,14 @@ function stylesFor({ locale }: HtmlMail, { light }: MailBrand) {
     paper: `background:${paper};color:${text};font-family:${fonts};font-size:16px;line-height:24px`,
     margin: 'padding:24px 12px',
     column: `max-width:560px;table-layout:fixed;text-align:${start}`,
-    brand: `padding:0 8px 16px;color:${text};font-size:18px;font-weight:600`,
-    logo: 'border:0;vertical-align:middle',
+    brand: `padding:${logo ? '0 2px 10px' : '0 8px 16px'};color:${text};font-size:18px;font-weight:600`,
+    // In the dark, a logo may be as dark as what is behind it: it brings its own ground, which is not to be seen on light paper. Where a program
+    // takes light backgrounds away (Thunderbird does), the border and the shadow are left; the shadow is below the picture.
+    logo: `background:${paper};border:6px solid ${paper};border-radius:8px;box-shadow:inset 0 0 0 220px ${paper};vertical-align:middle`,
     card: `padding:28px 24px;background:${card};border:1px solid ${line};border-radius:12px;color:${text};${breaks}`,
     heading: `margin:0 0 20px;color:${text};font-size:22px;line-height:30px;font-weight:600`,
     paragraph: 'margin:0 0 16px',
-    quote: `margin:0 0 16px;padding:4px 16px;border:0 solid ${line};border-${start}-width:4px`,
+    quote: `margin:0 0 16px;padding:4px 16px;color:${text};border:0 solid ${line};border-${start}-width:4px`,
     code: `margin:0 0 16px;padding:12px 16px;border:1px solid ${line};border-radius:8px;text-align:center;font:28px/36px ui-monospace,Menlo,Consolas,monospace;letter-spacing:4px`,
     buttonTable: 'margin:4px 0 16px',
     buttonCell: `background:${button};border:1px solid ${edge};border-radius:8px;mso-padding-alt:12px 24px`,
@@ -61,7 +63,8 @@ const layoutTable = html`role="presentation" cellpadding="0" cellspacing="0" bor
 
 /**
  * What mail programs show of HTML: tables and styles in the elements, since many drop a stylesheet, and a stylesheet for the dark scheme,
- * which is for those that keep one. Nothing in it is loaded from elsewhere.
+ * which is for those that keep one, and for the ground of those that show a mail in a frame that is larger (Evolution). Nothing in it is
+ * loaded from elsewhere.
  */
 export function renderMail(mail: HtmlMail, brand: MailBrand, scheme?: Scheme): Html {
   const { locale, subject, summary, parts, footer } = mail;
@@ -78,7 +81,7 @@ export function renderMail(mail: HtmlMail, brand: MailBrand, scheme?: Scheme): H
 <meta name="format-detection" content="telephone=no, date=no, address=no, email=no, url=no">
 <meta name="x-apple-disable-message-reformatting">
 <title>${subject}</title>
-<style>:root{color-scheme:${schemes};supported-color-schemes:${schemes}}${darkRules(brand, scheme)}</style>
+<style>:root{color-scheme:${schemes};supported-color-schemes:${schemes}}html{background:${brand.light.paper}}${darkRules(brand, scheme)}</style>
 </head>
 <body class="paper" style="${style.body}">
 <div style="${style.hidden}">${summary}</div>
@@ -105,7 +108,7 @@ ${footer.length > 0 && html`<tr><td class="soft" style="${style.end}">${footer.m
 function darkRules({ dark }: MailBrand, scheme: Scheme | undefined): string {
   const { paper, card, text, soft, line, button, ink, edge, link } = dark;
   const rules = [
-    `.paper{background:${paper}!important}`,
+    `html,.paper{background:${paper}!important}`,
     `.card{background:${card}!important;border-color:${line}!important}`,
     `.text,.card{color:${text}!important}`,
     `.soft{color:${soft}!important}`,
@@ -128,7 +131,7 @@ function partOf(mail: HtmlMail, part: MailPart, style: Styles): Html {
       return html`<p style="${style.paragraph}">${part.pieces.map((piece) => pieceOf(piece, style))}</p>
 `;
     case 'quote':
-      return html`<blockquote class="line" dir="auto" style="${style.quote}">${lines(part.text)}</blockquote>
+      return html`<blockquote class="line text" dir="auto" style="${style.quote}">${lines(part.text)}</blockquote>
 `;
     case 'code':
       return html`<p class="line" dir="ltr" style="${style.code}">${part.text}</p>
