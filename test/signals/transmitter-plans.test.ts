@@ -260,7 +260,7 @@ for (const [open, whose] of [
         assert.deepEqual(sub_id, { format: 'iss_sub', iss: signet.url, sub: user.user_id });
         assert.equal(event.event_timestamp, signet.clock() / 1000);
         assert.equal(toe, event.event_timestamp);
-        assert.match(String(txn), /^evt_/);
+        assert.ok(String(txn).length > 20);
         assert.ok((event.reason_admin as { en: string }).en.length > 0);
       }
       const [revoked, changed] = tokens.map(({ events }) => Object.values(events)[0]!);
