@@ -28,6 +28,7 @@ import { finishAccountDeletions } from '../self-service/delete-account/delete-ac
 import { finishStreamDeletions } from '../signals/manage-stream.ts';
 import { pauseFullStreams } from '../signals/signal-sender.ts';
 import { stopStreams } from '../signals/stop-streams.ts';
+import { signalGroupChanges } from '../signals/tell-members.ts';
 import { sumClients } from '../statistics/busiest-clients.ts';
 import { countAuditEvents, countRefusedSignIns } from '../statistics/count-events.ts';
 import {
@@ -176,6 +177,7 @@ const longJobs = {
   'delete clients': finishClientDeletions,
   'delete unreviewed clients': async (deps, signal) => !deps.timekeeper.isSettled() || deleteUnreviewed(deps, signal),
   'delete accounts': finishAccountDeletions,
+  'signal changes of groups': signalGroupChanges,
   'delete groups': finishGroupDeletions,
   'delete attributes': finishAttributeDeletions,
   'delete webhooks': finishWebhookDeletions,

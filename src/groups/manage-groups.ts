@@ -7,6 +7,7 @@ import type { Edited } from '../platform/edited.ts';
 import { fieldProblem, invalidFields, invalidState, notFound, refusal } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { normalizeName } from '../platform/text.ts';
+import { noteGroupChange } from './changes.store.ts';
 import { type Group, groupNameKey, groupProblems, maxGroups } from './group.ts';
 import { deleteSomeMembers } from './members.store.ts';
 import {
@@ -77,9 +78,21 @@ export async function editGroup(
     { action: 'group.edited', ...caller, target: before.group_id, before: was, after: becomes },
     at,
   );
+  const { event_id } = event;
+  const change = {
+    event_id,
+    group_id: before.group_id,
+    action: 'group.edited',
+    actor: caller.actor,
+    changed_at: at,
+  } as const;
   const row = { ...to, name_key: groupNameKey(to.name), event_id: event.event_id, updated_at: at };
   const done = await deps.db.shared.change({
-    run: { group: mayConflict(mustChange(updateGroup(before, row))), event: event.statement },
+    run: {
+      group: mayConflict(mustChange(updateGroup(before, row))),
+      event: event.statement,
+      members: changed.includes('name') ? noteGroupChange(deps.db, change) : [],
+    },
   });
   if (done.ok) return { after: { ...before, ...to, event_id: event.event_id, updated_at: at }, isChanged: true };
   const other = await findGroupByKey(deps.db, groupNameKey(to.name));
@@ -93,8 +106,13 @@ export async function deleteGroup(deps: GroupDeps, caller: Caller, group_id: str
   const { group_id: target, name } = await requireGroup(deps, group_id);
   const at = now(deps);
   const event = auditEvent({ action: 'group.deleted', ...caller, target, before: { name } }, at);
+  const change = { event_id: event.event_id, group_id: target, actor: caller.actor, changed_at: at };
   const done = await deps.db.shared.change({
-    run: { group: mustChange(markDeleted(target, at)), event: event.statement },
+    run: {
+      group: mustChange(markDeleted(target, at)),
+      event: event.statement,
+      members: noteGroupChange(deps.db, { ...change, action: 'group.deleted' }),
+    },
   });
   if (!done.ok) throw notFound();
 }
@@ -106,7 +124,10 @@ export async function requireGroup({ db }: Pick<Deps, 'db'>, group_id: string): 
   return group;
 }
 
-/** Deletes the members of groups that are deleted, in slices, and each group with its last one. @returns false if the signal ended it. */
+/**
+ * Deletes the members of groups that are deleted, once other services have been notified of theirs, in slices, and each group with its last
+ * one. @returns false if the signal ended it.
+ */
 export async function finishGroupDeletions({ db }: Pick<Deps, 'db'>, signal?: AbortSignal): Promise<boolean> {
   for (;;) {
     const groups = await deletedGroups(db, 100);

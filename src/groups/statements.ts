@@ -1,4 +1,5 @@
 /** What other rooms may put into their changes, or ask of our tables. */
+export { endGroupChange, type GroupChange, groupChanges, membersAfter, moveGroupChange } from './changes.store.ts';
 export {
   deleteMember,
   exportedMembers,

@@ -103,7 +103,9 @@ const Deleted = row('groups', { group_id: id<GroupId>() });
 export const deletedGroups = (db: Db, limit: number) =>
   db.shared.all(
     Deleted,
-    sql`select group_id from groups where deleted_at is not null order by deleted_at limit ${limit}`,
+    sql`select group_id from groups where deleted_at is not null
+         and not exists (select 1 from group_changes c where c.group_id = groups.group_id)
+         order by deleted_at limit ${limit}`,
   );
 
 /** Of one that is deleted and has no members: it gets no more. */

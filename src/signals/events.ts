@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import type { AuditAction } from '../audit/actions.ts';
 import type { Actor } from '../audit/audit.ts';
 import type { AuditRow } from '../audit/statements.ts';
+import type { GroupChange } from '../groups/statements.ts';
 import { inEnglish } from '../platform/i18n/translate.ts';
 import type { EventType } from '../webhooks/event-types.ts';
 
@@ -151,6 +153,16 @@ export function signalsIn({ action, at, actor, target, before_state, after_state
     const group_id = isOfGroup ? (target ?? undefined) : undefined;
     return [{ type, ordinal, user_id, group_id, payload: { at, ...found, members: { ...found.members, ...common } } }];
   });
+}
+
+/** Of a group that was renamed or deleted, for one of its members: among the signals of the event a number of their own. */
+export function groupSignal(
+  { action, group_id, actor, changed_at: at }: GroupChange,
+  user_id: string,
+): PlannedSignal & { at: number } {
+  const members = causeOf(action, { at, actor, user_id });
+  const ordinal = createHash('sha256').update(user_id).digest().readUIntBE(0, 6);
+  return { type: 'token-claims-change', at, ordinal, user_id, group_id, payload: { at, claims: ['groups'], members } };
 }
 
 const noMore = (): Partial<Payload> => ({});

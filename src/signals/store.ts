@@ -151,7 +151,7 @@ export const isExcluded = (part: Part, stream_id: StreamId, user_id: string): Pr
   part.holds(sql`exists (select 1 from signal_exclusions where user_id = ${user_id} and stream_id = ${stream_id})`);
 
 /** A condition: fewer signals than that wait for the stream in this part of the store. */
-const hasRoom = (stream_id: Sql, most: number): Sql =>
+export const hasRoom = (stream_id: Sql, most: number): Sql =>
   sql`(select count(*) from (select 1 as one from signal_deliveries q
          where q.stream_id = ${stream_id} and q.next_attempt_at is not null limit ${most}) as few) < ${most}`;
 
@@ -177,7 +177,7 @@ export const planSignals = (
   now: number,
 ): Sql => {
   const { user_id } = signal.about;
-  const wants = sql`s.deleted_at is null and s.status <> 'disabled' and s.events_requested like ${`%"${signal.uri}"%`}`;
+  const wants = wantsUri(signal.uri);
   const { scope, group_id } = signal.about;
   const isAllowed = scope === undefined ? sql`` : sql` and c.allowed_scopes like ${`%"${scope}"%`}`;
   const isSeen = group_id === undefined ? sql`` : sql` and ${seesGroup(group_id)}`;
@@ -194,6 +194,10 @@ export const planSignals = (
          and ${hasRoom(raw('s.stream_id'), maxWaiting)}
       on conflict (stream_id, event_id, ordinal) do nothing`;
 };
+
+/** A condition on a stream `s`. */
+export const wantsUri = (uri: string): Sql =>
+  sql`s.deleted_at is null and s.status <> 'disabled' and s.events_requested like ${`%"${uri}"%`}`;
 
 /** Of those about itself so many may wait: a receiver can ask for any number. */
 export const maxOwnWaiting = 20;

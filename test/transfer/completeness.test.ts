@@ -31,7 +31,7 @@ const leftBehind: readonly TableName[] = [
     'webhook_deliveries',
     'signal_deliveries',
   ] as const),
-  ...(['refused_addresses', 'declined_review_mails', 'provider_receipts'] as const),
+  ...(['refused_addresses', 'declined_review_mails', 'provider_receipts', 'group_changes'] as const),
   ...(['signing_keys', 'retired_signing_keys', 'master_key_check', 'retired_master_keys', 'placement_keys'] as const),
   ...(['audit_log', 'audit_heads', 'unauthenticated_events', 'failure_counters', 'client_failures'] as const),
   ...(['daily_counts', 'active_users', 'counted_places', 'count_walks', 'hidden_setup_steps'] as const),

@@ -113,6 +113,7 @@ export const tables = {
   },
   grant_endings: { key: 'ending_id', place: 'user', user: 'few', client: 'few', restore: 'keep' },
   grants: { key: 'grant_id', place: 'user', user: 'many', client: 'many', expires: 'its room', restore: 'end' },
+  group_changes: { key: 'event_id, part', place: 'home', restore: 'keep' },
   group_members: { key: 'group_id, user_id', place: 'user', user: 'few', restore: 'keep' },
   groups: { key: 'group_id', place: 'shared', restore: 'keep' },
   handles: {
