@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import { brotliCompressSync } from 'node:zlib';
+import { subjects } from '../../src/admin/brand/preview.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
 import { pngOf } from '../support/pictures.ts';
 import { plain } from '../support/plain-sql.ts';
@@ -207,32 +208,56 @@ testSignet('the preview shows the real pages with what was typed, and keeps noth
       ),
     );
 
-  await t.test('sign-in, consent and a mail, in the scheme and language that are chosen', async () => {
-    await admin.browser.get(path);
-    const before = await rows();
-    const look = {
-      name: 'Acme',
-      button: '#ffd400',
-      words_sign_in: 'Use your staff account.',
-      words_mail_footer: 'Acme, 1 High Street',
-    };
-    const signIn = await preview({ ...look, subject: 'sign_in' });
-    assert.equal(signIn.status, 200);
-    assert.match(signIn.text, pattern`<h1>${sentence('signin.title')}</h1>`);
-    assert.match(signIn.text, /Use your staff account\./);
-    assert.match(signIn.text, /--button:#ffd400/);
-    assert.match(signIn.text, /<bdi>Acme<\/bdi>/);
-    const consent = await preview({ ...look, subject: 'consent', language: 'de' });
-    assert.match(consent.text, /<html lang="de">/);
-    assert.match(consent.text, pattern`${sentence('consent.permissions', {}, 'de')}`);
-    const mail = await preview({ ...look, subject: 'mail', scheme: 'dark' });
-    assert.match(mail.text, /Acme, 1 High Street/);
-    assert.match(mail.text, /content="dark"/);
-    const arabic = await preview({ ...look, language: 'ar' });
-    assert.match(arabic.text, /<html lang="ar" dir="rtl">/);
-    assert.doesNotMatch((await signet.newBrowser().get('/signin')).text, /Acme/);
-    assert.deepEqual(await rows(), before);
-  });
+  await t.test(
+    'sign-in, sign-up, consent, an error and a mail, in the scheme and language that are chosen',
+    async () => {
+      await admin.browser.get(path);
+      const before = await rows();
+      const look = {
+        name: 'Acme',
+        button: '#ffd400',
+        words_sign_in: 'Use your staff account.',
+        words_mail_footer: 'Acme, 1 High Street',
+      };
+      const signIn = await preview({ ...look, subject: 'sign_in' });
+      assert.equal(signIn.status, 200);
+      assert.match(signIn.text, pattern`<h1>${sentence('signin.title')}</h1>`);
+      assert.match(signIn.text, /Use your staff account\./);
+      assert.match(signIn.text, /--button:#ffd400/);
+      assert.match(signIn.text, /<bdi>Acme<\/bdi>/);
+      const consent = await preview({ ...look, subject: 'consent', language: 'de' });
+      assert.match(consent.text, /<html lang="de">/);
+      assert.match(consent.text, pattern`${sentence('consent.permissions', {}, 'de')}`);
+      const mail = await preview({ ...look, subject: 'mail', scheme: 'dark' });
+      assert.match(mail.text, /Acme, 1 High Street/);
+      assert.match(mail.text, /content="dark"/);
+      const signUp = await preview({ words_sign_up_title: 'Become a member', subject: 'sign_up' });
+      assert.match(signUp.text, /<h1>Become a member<\/h1>/);
+      assert.match(signUp.text, /id="email"/);
+      const links = {
+        terms_url: 'https://acme.example/terms',
+        terms_since: '2027-03-01',
+        support: 'help@acme.example',
+      };
+      const privacy = { privacy_url: 'https://acme.example/privacy' };
+      const account = await preview({ ...links, ...privacy, subject: 'new_account' });
+      const [, agreed = ''] = /<p class="hint" id="agreement">(.*?)<\/p>/s.exec(account.text) ?? [];
+      assert.match(agreed, /href="https:\/\/acme\.example\/terms"/);
+      assert.match(agreed, /href="https:\/\/acme\.example\/privacy"/);
+      assert.match(agreed, /<time datetime="2027-03-01/, 'since when');
+      assert.doesNotMatch((await preview({ subject: 'new_account' })).text, /id="agreement"/);
+      const error = await preview({ ...links, words_error: 'Our desk is open from nine.', subject: 'error' });
+      assert.equal(error.status, 200, 'a drawn error is none');
+      assert.match(error.text, pattern`<h1>${sentence('error.ours')}</h1>`);
+      assert.match(error.text, /Our desk is open from nine\./);
+      assert.match(error.text, /id="support">.*mailto:help@acme\.example/);
+      assert.doesNotMatch((await preview({ subject: 'error' })).text, /id="support"/);
+      const arabic = await preview({ ...look, language: 'ar' });
+      assert.match(arabic.text, /<html lang="ar" dir="rtl">/);
+      assert.doesNotMatch((await signet.newBrowser().get('/signin')).text, /Acme/);
+      assert.deepEqual(await rows(), before);
+    },
+  );
 
   await t.test('light and dark can be asked for, whatever the browser prefers', async () => {
     const of = async (scheme: string) => (await preview({ background_dark: '#001122', scheme })).text;
@@ -273,13 +298,16 @@ testSignet('the preview shows the real pages with what was typed, and keeps noth
 
   await t.test('a draft cannot bring markup, styles or addresses into it', async () => {
     const evil = '</style><script>alert(1)</script><img src=//evil.example onerror=alert(1)>';
-    for (const subject of ['sign_in', 'consent', 'mail']) {
+    for (const subject of subjects) {
       const { text, status } = await preview({
         subject,
         name: '<b>Acme</b>',
         words_sign_in: evil,
+        words_sign_up: evil,
         words_consent: evil,
+        words_error: evil,
         words_mail_footer: evil,
+        words_footer: evil,
       });
       assert.equal(status, 200);
       assert.doesNotMatch(text, /<script|<img src=\/\/|<b>/);
@@ -417,7 +445,7 @@ testWithoutStore('the page and the preview in its frame weigh less than 60 KB wi
   const admin = await signet.signedInUser({ role: 'admin' });
   const page = await admin.browser.get(path);
   const parts = [page.text];
-  for (const subject of ['sign_in', 'consent', 'mail'])
+  for (const subject of subjects)
     parts.push((await post(admin, { ...(await drawn(admin)), subject }, `${path}/preview`)).text);
   const files = parts.flatMap((text) =>
     [...text.matchAll(/<(?:link|script|img)\b[^>]*? (?:href|src)="(\/[^"]+)"/g)].map(([, file = '']) => file),

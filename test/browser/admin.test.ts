@@ -136,6 +136,7 @@ test('every page of administration is accessible, light and dark, on a phone and
     '/admin/audit/unauthenticated',
     '/admin/brand',
     '/admin/brand?words=ar&subject=consent&scheme=dark&width=320',
+    ...['sign_up', 'new_account', 'error'].map((one) => `/admin/brand?subject=${one}&width=390`),
     '/admin/brand/versions',
     '/admin/settings',
     '/admin/settings/SIGNET_SECOND_FACTOR',

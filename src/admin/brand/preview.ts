@@ -1,7 +1,11 @@
+import { attributesOfSignUp } from '../../attributes/values.ts';
+import { newAccountPage, requestPage } from '../../authentication/account-links/pages.ts';
 import { allConfirmationMethods } from '../../authentication/credentials/sign-in-methods.ts';
 import { signInPage } from '../../authentication/sign-in/page.ts';
 import { consentPage } from '../../oauth/authorize/consent-page.ts';
 import type { Deps } from '../../oauth/deps.ts';
+import { now } from '../../platform/clock.ts';
+import { serverError } from '../../platform/errors.ts';
 import { numberFormat } from '../../platform/i18n/formats.ts';
 import type { Locale } from '../../platform/i18n/translate.ts';
 import { withOwnLogo } from '../../platform/mail/brand.ts';
@@ -10,13 +14,14 @@ import type { BrandVersion } from '../../platform/pages/brand.ts';
 import { buttonOf, linkOn } from '../../platform/pages/brand-style.ts';
 import type { Look } from '../../platform/pages/branding.ts';
 import { backgrounds, contrast, inkOn, isLight, type Scheme } from '../../platform/pages/colours.ts';
+import { errorPage } from '../../platform/pages/errors.ts';
 import { Html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import { type Framed, type PreviewScheme, previewOfMail, previewOfPage } from '../../platform/pages/preview.ts';
 import { type View, viewIn } from '../../platform/pages/view.ts';
 
 /** What a preview shows, with invented people in it. */
-export const subjects = ['sign_in', 'consent', 'mail'] as const;
+export const subjects = ['sign_in', 'sign_up', 'new_account', 'consent', 'error', 'mail'] as const;
 export const schemes = ['browser', 'light', 'dark'] as const satisfies readonly PreviewScheme[];
 /** Pixels; the widest that fits, if none is said. */
 export const widths = ['desktop', '390', '320'] as const;
@@ -55,11 +60,26 @@ export async function previewOf(deps: Deps, view: View, version: BrandVersion, c
   const shown = viewIn(deps, look, {
     ...{ locale: language, region: language, languages: deps.config.languages, query: '', may: () => false },
   });
-  const page = subject === 'consent' ? await consentOf(deps, shown) : await signInOf(deps, shown);
-  return previewOfPage(shown, page, scheme, facts);
+  return previewOfPage(shown, await pageOf(deps, shown, subject), scheme, facts);
 }
 
 const sampleApp = 'Field Notes';
+const sampleEmail = 'ada@example.com';
+
+function pageOf(deps: Deps, view: View, subject: Exclude<Chosen['subject'], 'mail'>): Page | Promise<Page> {
+  switch (subject) {
+    case 'sign_in':
+      return signInOf(deps, view);
+    case 'sign_up':
+      return requestPage(view, 'signup', { clientName: sampleApp });
+    case 'new_account':
+      return newAccountOf(deps, view);
+    case 'consent':
+      return consentOf(deps, view);
+    case 'error':
+      return errorPage(view, serverError(), { url: '/signin', at: now(deps), id: 'req-1a2b' });
+  }
+}
 
 async function signInOf(deps: Deps, view: View): Promise<Page> {
   const { config, mail } = deps;
@@ -74,8 +94,15 @@ async function signInOf(deps: Deps, view: View): Promise<Page> {
   return { ...page, content: Html.trusted(page.content.toString().replace('data-autofill hidden', 'data-autofill')) };
 }
 
+async function newAccountOf({ attributes }: Deps, view: View): Promise<Page> {
+  return newAccountPage(view, {
+    ...{ flow: 'signup', token: 'example', email: sampleEmail, clientName: sampleApp },
+    attributes: attributesOfSignUp(await attributes.read()),
+  });
+}
+
 async function consentOf({ apis, attributes, scopes }: Deps, view: View): Promise<Page> {
-  const user = { user_id: 'usr_example', email: 'ada@example.com' };
+  const user = { user_id: 'usr_example', email: sampleEmail };
   return consentPage(
     view,
     {

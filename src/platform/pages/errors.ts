@@ -119,7 +119,8 @@ function pathAfterForm({ routeOptions: { config }, params, body }: FastifyReques
 
 type Occurrence = { url: string; at: number; id: string | undefined };
 
-function errorPage(view: View, refusal: RequestError, occurrence: Occurrence): Page {
+/** For people, whose browser a problem has left without the page that they wanted. */
+export function errorPage(view: View, refusal: RequestError, occurrence: Occurrence): Page {
   const message = refusalMessage(view, refusal);
   const { key: heading, values } = headingOf(refusal);
   const advice = adviceFor(refusal);
