@@ -158,6 +158,7 @@ testSignet('the brand is changed in the console, all of it by one form', async (
       assert.equal(german.status, 200);
       const shown = formOf(german.text);
       assert.deepEqual([shown.words_shown, shown.name, shown.words_sign_in], ['de', 'Typed', '']);
+      assert.equal(shown.language, 'de', 'of the preview, too');
       const french = await post(
         admin,
         { ...shown, words_sign_in: 'Auf Deutsch', words_language: 'fr' },

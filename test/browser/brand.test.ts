@@ -20,6 +20,14 @@ test('with JavaScript the preview follows what is typed, and what is not saved i
   await page.getByLabel(message('admin.brand.pick', { label })).fill('#ffd400');
   assert.equal(await page.locator('#button').inputValue(), '#ffd400');
   await page.locator('[data-fact="button"]', { hasText: '#ffd400' }).waitFor();
+  const follows = page.locator('#button_dark');
+  const inTheDark = await follows.getAttribute('placeholder');
+  assert.match(await page.locator('[data-fact="button_dark"]').innerText(), new RegExp(`^${inTheDark}`));
+  assert.equal(
+    await follows.locator('+ input').inputValue(),
+    inTheDark,
+    'an empty field shows what follows from others',
+  );
   assert.equal(new URL(page.url()).pathname, '/admin/brand');
 
   const asked: string[] = [];

@@ -51,7 +51,11 @@ export async function brandPageRoutes(app: FastifyInstance, deps: Deps) {
       {
         ...fields,
         ...{ newest, picture, language: shows ?? language, isTyped: typed !== undefined },
-        chosen: { ...chosenIn(view, typed ?? query), width: widthIn(typed ?? query) },
+        // Whoever writes words in a language wants to see them.
+        chosen: {
+          ...{ ...chosenIn(view, typed ?? query), ...(shows !== undefined && { language: shows }) },
+          width: widthIn(typed ?? query),
+        },
         changedMeanwhile: written.changed?.map((field) => fieldInWords(view, field)),
         problems: atFields(refusal?.problems ?? [], language),
       },

@@ -2,6 +2,7 @@ import { attributesOfSignUp } from '../../attributes/values.ts';
 import { newAccountPage, requestPage } from '../../authentication/account-links/pages.ts';
 import { allConfirmationMethods } from '../../authentication/credentials/sign-in-methods.ts';
 import { signInPage } from '../../authentication/sign-in/page.ts';
+import { colours } from '../../brand/brand-rules.ts';
 import { consentPage } from '../../oauth/authorize/consent-page.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { now } from '../../platform/clock.ts';
@@ -46,7 +47,7 @@ export function chosenIn(view: View, given: Readonly<Record<string, string | und
 export async function previewOf(deps: Deps, view: View, version: BrandVersion, chosen: Chosen): Promise<Framed> {
   const { subject, scheme, language } = chosen;
   const look = await deps.branding.lookOf(version);
-  const facts = factsOf(view, look);
+  const facts = { ...factsOf(view, look), ...shownColours(look) };
   if (subject === 'mail') {
     const config = { ...deps.config, brand: look.brand, support: look.support };
     const mail = exampleMail(
@@ -152,6 +153,9 @@ export function factsOf(view: View, look: Look) {
     background_dark: background(look.background_dark),
   };
 }
+
+const shownColours = (look: Look): Readonly<Record<string, string>> =>
+  Object.fromEntries(colours.map((field) => [`${field}:shown`, shownColour(look, field)]));
 
 /** The colour that is shown for a field, whether it was said or follows from others. */
 export function shownColour(look: Look, field: keyof ReturnType<typeof factsOf>): string {

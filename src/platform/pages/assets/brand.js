@@ -14,6 +14,13 @@
       const fact = contentDocument?.querySelector(`meta[name="fact:${element.dataset.fact}"]`);
       if (fact) element.textContent = fact.content;
     }
+    // What an empty field follows from others.
+    for (const field of form.querySelectorAll('[data-colour]')) {
+      const shown = contentDocument?.querySelector(`meta[name="fact:${field.name}:shown"]`);
+      if (!shown || field.value) continue;
+      field.placeholder = shown.content;
+      field.nextElementSibling.value = shown.content;
+    }
   }
 
   // Behind the one that is shown, so that nothing flickers, and each in a new frame, which leaves no entry in the history.
