@@ -121,9 +121,10 @@ export const optionalReasonField = (
   view: View,
   id: string,
   typed = '',
+  hint: MessageKey = 'admin.reason.hint',
 ): Html => html`<label for="${id}">${view.t('admin.reason.optional')}</label>
 <textarea id="${id}" name="reason" rows="2" maxlength="500" aria-describedby="${id}-hint">${typed}</textarea>
-<p class="hint" id="${id}-hint">${view.t('admin.reason.hint')}</p>`;
+<p class="hint" id="${id}-hint">${view.t(hint)}</p>`;
 
 /** A group of checkboxes. Each has a name of its own, because a parameter that comes twice is refused. */
 export const choices = (

@@ -5,6 +5,7 @@ import { badge } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { findChangeableSetting } from '../../platform/settings/changeable-settings.ts';
+import { brandPath } from '../brand/page.ts';
 import { adminTab, buttonForm } from '../components.ts';
 import { mailsPath } from '../mails/page.ts';
 import { refusedPath } from '../mails/refused-page.ts';
@@ -38,7 +39,7 @@ ${groups
   .map(
     ({ group, settings }) => html`<h2 id="${group}">${view.t(`admin.settings.group.${group}`)}</h2>
 ${group === 'limits' ? foldedTable(view, settings) : settingTable(view, settings)}
-${group === 'mail' && mailTest(view, tests)}${group === 'mail' && linkToMails(view)}${group === 'providers' && providerChecks(view, tests)}
+${group === 'look' && linkToBrand(view)}${group === 'mail' && mailTest(view, tests)}${group === 'mail' && linkToMails(view)}${group === 'providers' && providerChecks(view, tests)}
 `,
   )}`,
 });
@@ -51,6 +52,10 @@ const settingTable = (view: View, settings: readonly Setting[]): Html =>
 const foldedTable = (view: View, settings: readonly Setting[]): Html =>
   html`<details${settings.some(({ source }) => source !== 'default') && html` open`}><summary>${view.t('admin.settings.folded', { count: settings.length })}</summary>
 ${settingTable(view, settings)}</details>`;
+
+const linkToBrand = (view: View): Html | false =>
+  view.may('brand:read') &&
+  html`<p class="soft">${view.t('admin.settings.look', { link: html`<a href="${brandPath}">${view.t('admin.brand.title')}</a>` })}</p>`;
 
 const linkToMails = (view: View): Html =>
   html`<p class="actions"><a class="button quiet" href="${mailsPath}">${view.t('admin.mails.title')}</a>${

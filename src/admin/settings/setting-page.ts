@@ -1,5 +1,5 @@
 import type { AuditRecord } from '../../audit/read-log.ts';
-import { byName, locales } from '../../platform/i18n/translate.ts';
+import { byName, locales, nameOfLanguage } from '../../platform/i18n/translate.ts';
 import { alert, describedField, hidden, problemAt } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
@@ -58,7 +58,7 @@ function form(view: View, of: SettingView, { form: typed, problem, refusal }: Sh
   return html`${problems.length > 0 ? alert(view.t('developer.form.problem')) : problem}
 <form method="post" action="${settingPath(setting)}">
 ${hidden('revision', String(revision))}${control(view, setting, value, problems)}
-${optionalReasonField(view, 'setting-reason', typed?.reason)}
+${optionalReasonField(view, 'setting-reason', typed?.reason, 'admin.settings.reason.hint')}
 <button type="submit" id="setting-save">${view.t('admin.settings.save')}</button>
 <p class="hint">${view.t('admin.settings.everywhere')}</p>
 </form>
@@ -101,6 +101,11 @@ ${(['on', 'off'] as const).map(
 
 function textHint(view: View, name: string): Html {
   if (name === 'SIGNET_SECOND_FACTOR') return view.t('admin.settings.hint.second_factor');
-  if (name === 'SIGNET_LANGUAGES') return view.t('admin.settings.hint.languages', { all: byName(locales).join(', ') });
+  if (name === 'SIGNET_LANGUAGES') {
+    const all = byName(locales).map((one) => html`<bdi>${nameOfLanguage(one)}</bdi> <code>${one}</code>`);
+    return view.t('admin.settings.hint.languages', {
+      all: html`${all.map((one, at) => html`${at > 0 && ', '}${one}`)}`,
+    });
+  }
   return view.t('admin.settings.hint.empty');
 }
