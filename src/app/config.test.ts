@@ -196,7 +196,10 @@ const good: [Environment, Partial<Config>][] = [
     'postgres://u:50%off@[::1]:5432,db-2.test:5433/signet?target_session_attrs=read-write&sslmode=verify-full',
   ].map((url): (typeof good)[number] => [{ ...onPostgres, SIGNET_DATABASE_URL: url }, { databaseUrl: url }]),
   [{ SIGNET_MASTER_KEY: key.toString('base64') }, { masterKey: { from: 'value', key } }],
-  [{ SIGNET_MASTER_KEY_FILE: '/run/key' }, { masterKey: { from: 'file', path: '/run/key', mayCreate: false } }],
+  [
+    { SIGNET_MASTER_KEY_FILE: '/run/key' },
+    { masterKey: { from: 'file', path: '/run/key', mayCreate: false, setting: 'SIGNET_MASTER_KEY_FILE' } },
+  ],
   [{ SIGNET_COOKIE_PREFIX: 'acme' }, { cookiePrefix: 'acme' }],
   [{ SIGNET_COOKIE_PREFIX: 'acme', SIGNET_BASE_URL: 'https://id.example.com' }, { cookiePrefix: '__Host-acme' }],
   [{ SIGNET_COOKIE_PREFIX: '__Host-acme', SIGNET_BASE_URL: 'https://id.example.com' }, { cookiePrefix: '__Host-acme' }],

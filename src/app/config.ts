@@ -315,7 +315,9 @@ function readGivenKey(
   const path = read(`${name}_FILE`);
   must(value === undefined || path === undefined, `${name} and ${name}_FILE are both set. Set only one.`);
   if (value !== undefined) return { from: 'value', key: parseMasterKey(name, value) };
-  return path === undefined ? undefined : { from: 'file', path: resolve(path), mayCreate: false };
+  return path === undefined
+    ? undefined
+    : { from: 'file', path: resolve(path), mayCreate: false, setting: `${name}_FILE` };
 }
 
 function readMasterKeySource(

@@ -1,9 +1,9 @@
-import { readFile, stat } from 'node:fs/promises';
 import { brandOperations } from '../admin/brand/operations.ts';
 import { picturesKb } from '../brand/brand-rules.ts';
 import { pictureNames } from '../platform/pages/brand.ts';
-import { command, UsageError } from './command.ts';
+import { command } from './command.ts';
 import { commandsOf } from './operation-command.ts';
+import { readOperand } from './read-operand.ts';
 
 const operations = commandsOf(brandOperations);
 
@@ -14,11 +14,8 @@ export const brandCommands = {
     summary: 'Show a picture: a logo, one for the dark, the icon of the tab, or the one of the home screen of a phone.',
     operands: { picture: { oneOf: [...pictureNames] }, file: { value: 'file' } },
     async run(deps, { picture, file }) {
-      const found = await stat(file).catch(() => undefined);
-      if (!found?.isFile()) throw new UsageError('There is no such file to read.');
-      if (found.size > picturesKb[picture] * 1024)
-        throw new UsageError(`The file is larger than ${picturesKb[picture]} KB.`);
-      const content = await readFile(file);
+      const kb = picturesKb[picture];
+      const content = await readOperand(file, kb * 1024, `The file is larger than ${kb} KB.`);
       const body = { content: content.toString('base64') };
       const brand = await brandOperations.setPicture.run(deps, { caller: { actor: 'cli' }, picture, body, query: {} });
       return { json: brand, text: `${picture} is now ${file}.` };

@@ -1,4 +1,3 @@
-import { readFile, stat } from 'node:fs/promises';
 import { clientsIn } from '../imports/clients/foreign-client.ts';
 import {
   clientAdapters,
@@ -9,7 +8,8 @@ import {
 } from '../imports/clients/import-clients.ts';
 import { invalidRequest } from '../platform/errors.ts';
 import { refusalText, shownOnce } from '../platform/report.ts';
-import { command, UsageError } from './command.ts';
+import { command } from './command.ts';
+import { readOperand } from './read-operand.ts';
 
 /** Bytes. A client has a few thousand. */
 const largestFile = 100_000_000;
@@ -42,12 +42,10 @@ export const importClientsCommand = {
 };
 
 async function clientsOf(file: string, product: (typeof clientProducts)[number]) {
-  const found = await stat(file).catch(() => undefined);
-  if (!found?.isFile()) throw new UsageError('There is no such file to read.');
-  if (found.size > largestFile) throw new UsageError('The file is larger than 100 MB, which no list of clients is.');
+  const content = await readOperand(file, largestFile, 'The file is larger than 100 MB, which no list of clients is.');
   let document: unknown;
   try {
-    document = JSON.parse(await readFile(file, 'utf8'));
+    document = JSON.parse(content.toString('utf8'));
   } catch {
     throw invalidRequest('The file is not JSON. Nothing was changed.');
   }

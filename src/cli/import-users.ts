@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises';
 import { adapters, products } from '../imports/adapters/products.ts';
 import { commonFirebaseHash, readFirebaseHash, readSource } from '../imports/choices.ts';
 import { FileDamaged } from '../imports/files/records.ts';
@@ -7,6 +6,7 @@ import { type Counts, importFile } from '../imports/import-file.ts';
 import { invalidRequest } from '../platform/errors.ts';
 import { command, UsageError } from './command.ts';
 import { openProgress } from './import-progress.ts';
+import { requireFile } from './read-operand.ts';
 
 export const members = (help: string) =>
   ({ value: 'member', help, separator: /[\s,]+/, oneOf: optionalMembers }) as const;
@@ -35,7 +35,7 @@ export const importCommand = {
       'dry-run': { help: 'say what would be imported, and change nothing' },
     },
     async run(deps, { file, from = 'signet', source = from, report, ...given }, { stderr }) {
-      await refuseUnlessFile(file);
+      await requireFile(file);
       const progress = openProgress(stderr, deps.clock);
       const reportPath = report ?? `${file}.report.jsonl`;
       try {
@@ -73,11 +73,6 @@ export function setOf(typed: readonly string[] | undefined): ReadonlySet<Member>
   const unknown = typed?.find((name) => !optionalMembers.some((member) => member === name));
   if (unknown !== undefined) throw new UsageError(`No user can do without this member: ${unknown.slice(0, 40)}.`);
   return new Set(typed as readonly Member[] | undefined);
-}
-
-async function refuseUnlessFile(path: string): Promise<void> {
-  const found = await stat(path).catch(() => undefined);
-  if (!found?.isFile()) throw new UsageError('There is no such file to read.');
 }
 
 function describe(counts: Counts, { reportPath, dryRun }: { reportPath: string; dryRun: boolean }): string {

@@ -3,6 +3,7 @@ import type { Config } from '../app/config.ts';
 import type { Moved } from '../app/move.ts';
 import type { OnMoveProgress } from '../platform/db/move/ends.ts';
 import { ConfigError } from '../platform/errors.ts';
+import { namedFileProblem } from '../platform/named-files.ts';
 import { table } from '../platform/report.ts';
 import { commandWithoutStore, type Terminal, UsageError } from './command.ts';
 
@@ -61,7 +62,7 @@ async function readTarget({ moveTo, moveToFile }: Config, typed: string | undefi
   try {
     return readFileSync(moveToFile, 'utf8').trim();
   } catch (error) {
-    throw new ConfigError(`The file of SIGNET_MOVE_TO_FILE cannot be read: ${(error as Error).message}`);
+    throw new ConfigError(namedFileProblem('SIGNET_MOVE_TO_FILE', error));
   }
 }
 

@@ -4,9 +4,16 @@ import { dirname, join } from 'node:path';
 import { databaseFile } from './db/open.ts';
 import { makeFolder, syncFile } from './durable-files.ts';
 import { ConfigError } from './errors.ts';
+import { namedFileProblem } from './named-files.ts';
 
-/** Where the master key comes from. One that `mayCreate` is made at first start, with mode 0600; the others must exist. */
-export type MasterKeySource = { from: 'value'; key: Buffer } | { from: 'file'; path: string; mayCreate: boolean };
+/**
+ * Where the master key comes from. One that `mayCreate` is made at first start, with mode 0600; the others must exist, and are named by a
+ * setting.
+ */
+export type MasterKeySource =
+  | { from: 'value'; key: Buffer }
+  | { from: 'file'; path: string; mayCreate: true }
+  | { from: 'file'; path: string; mayCreate: false; setting: string };
 
 /** @param name the setting or file that the text came from. @throws {ConfigError} never with the text in it. */
 export function parseMasterKey(name: string, text: string): Buffer {
@@ -27,35 +34,44 @@ export function parseMasterKey(name: string, text: string): Buffer {
  */
 export function loadMasterKey(source: MasterKeySource): Buffer {
   if (source.from === 'file' && source.mayCreate && !existsSync(source.path))
-    asConfigError(source.path, () => createMasterKeyFile(source.path));
+    asConfigError(unusable(source.path), () => createMasterKeyFile(source.path));
   return readMasterKey(source);
 }
 
 /** As {@link loadMasterKey}, but never makes a key. @throws {ConfigError} also when there is none. */
 export function readMasterKey(source: MasterKeySource): Buffer {
   if (source.from === 'value') return source.key;
-  const { path, mayCreate } = source;
-  if (mayCreate && !existsSync(path)) {
+  const { path } = source;
+  if (!source.mayCreate) {
+    // An orchestrator chooses the mode of a file that it mounts.
+    return asConfigError(
+      (error) => `${namedFileProblem(source.setting, error)} Nothing was changed.`,
+      () => parseMasterKey(path, readFileSync(path, 'utf8')),
+    );
+  }
+  if (!existsSync(path)) {
     refuseWithoutKey(path);
     throw new ConfigError(
       `There is no master key in ${path}. For a store that was copied here, put the copy of its key there; for a new one, signet serve makes a key. Nothing was changed.`,
     );
   }
-  return asConfigError(path, () => {
-    // An orchestrator chooses the mode of a file that it mounts; one that we made must be private.
-    if (mayCreate && (statSync(path).mode & 0o077) !== 0) {
+  return asConfigError(unusable(path), () => {
+    if ((statSync(path).mode & 0o077) !== 0) {
       throw new ConfigError(`${path} can be read by other users of this machine. Run: chmod 600 ${path}`);
     }
     return parseMasterKey(path, readFileSync(path, 'utf8'));
   });
 }
 
-function asConfigError<Result>(path: string, work: () => Result): Result {
+const unusable = (path: string) => (error: unknown) =>
+  `The master key file ${path} cannot be read or created (${(error as NodeJS.ErrnoException).code}). Let the user of this process read and write it and its folder, or name another folder as SIGNET_DATA_DIR.`;
+
+function asConfigError<Result>(sentenceOf: (error: unknown) => string, work: () => Result): Result {
   try {
     return work();
   } catch (error) {
     if (error instanceof ConfigError) throw error;
-    throw new ConfigError(`The master key file ${path} cannot be read or created: ${(error as Error).message}`);
+    throw new ConfigError(sentenceOf(error));
   }
 }
 

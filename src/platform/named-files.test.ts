@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { readConfig } from '../app/config.ts';
+import { readMasterKey } from './master-key.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'signet-named-'));
 const key = { SIGNET_MASTER_KEY: Buffer.alloc(32, 1).toString('base64') };
@@ -15,10 +16,23 @@ const provider = {
 /** Every setting that names a file which is read at the start, with the end of its name. */
 const settings = { SIGNET_LOGO: '.png', SIGNET_STYLESHEET: '.css', SIGNET_PROVIDER_ACME_LOGO: '.png' };
 
-for (const [name, end] of Object.entries(settings)) {
+/** And those that name the file of a key, which is read when the store is opened. */
+const keys = { SIGNET_MASTER_KEY_FILE: '.key', SIGNET_OTHER_MASTER_KEY_FILE: '.key' };
+
+function read(name: string, path: string): void {
+  const isKey = name in keys;
+  const { masterKey, otherMasterKey } = readConfig({
+    ...(name === 'SIGNET_MASTER_KEY_FILE' ? {} : key),
+    ...provider,
+    [name]: path,
+  });
+  if (isKey) readMasterKey(name === 'SIGNET_MASTER_KEY_FILE' ? masterKey : otherMasterKey!);
+}
+
+for (const [name, end] of Object.entries({ ...settings, ...keys })) {
   const refused = (path: string, sentence: string) =>
     assert.throws(
-      () => readConfig({ ...key, ...provider, [name]: path }),
+      () => read(name, path),
       ({ message }: Error) => {
         assert.ok(message.startsWith(`${name} names ${sentence}`), message);
         return true;
@@ -30,8 +44,10 @@ for (const [name, end] of Object.entries(settings)) {
     refused(at('none'), 'a file that does not exist.');
     writeFileSync(at('file'), 'x');
     refused(join(at('file'), `within${end}`), 'a file that does not exist.');
-    symlinkSync('/dev/zero', at('device'));
-    refused(at('device'), 'a folder or a device.');
+    if (!(name in keys)) {
+      symlinkSync('/dev/zero', at('device')); // a key may come through a pipe
+      refused(at('device'), 'a folder or a device.');
+    }
     symlinkSync(folder, at('folder'));
     refused(at('folder'), 'a folder or a device.');
     symlinkSync(at('loop'), at('loop'));

@@ -6,13 +6,19 @@ export function readNamedFile(setting: string, path: string, refuse: (sentence: 
     // A pipe or a device would be waited for, or read without an end.
     if (statSync(path).isFile()) return readFileSync(path);
   } catch (error) {
-    const { code = 'unknown' } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return refuse(`${setting} names a file that does not exist.`);
-    return refuse(
-      code === 'EACCES' || code === 'EPERM'
-        ? `${setting} names a file that the user of this process may not read (${code}). Let that user read it and enter its folders, or leave the setting out.`
-        : `${setting} names a file that cannot be read (${code}). Put another one there, or leave the setting out.`,
-    );
+    return refuse(namedFileProblem(setting, error, ', or leave the setting out'));
   }
-  return refuse(`${setting} names a folder or a device. It must name a file.`);
+  return refuse(noFile(setting));
+}
+
+const noFile = (setting: string) => `${setting} names a folder or a device. It must name a file.`;
+
+/** Why a file that a setting names was not read. @param otherwise what can be done instead of mending the file. */
+export function namedFileProblem(setting: string, error: unknown, otherwise = ''): string {
+  const { code = 'unknown' } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT' || code === 'ENOTDIR') return `${setting} names a file that does not exist.`;
+  if (code === 'EISDIR') return noFile(setting);
+  return code === 'EACCES' || code === 'EPERM'
+    ? `${setting} names a file that the user of this process may not read (${code}). Let that user read it and enter its folders${otherwise}.`
+    : `${setting} names a file that cannot be read (${code}). Put another one there${otherwise}.`;
 }

@@ -63,7 +63,12 @@ export function refuseUnlessWhole(path: string): void {
     readSync(descriptor, magic, 0, magic.length, 0);
     closeSync(descriptor);
   } catch (error) {
-    throw new CopyRefused(`${path} cannot be read: ${(error as Error).message}`);
+    const { code } = error as NodeJS.ErrnoException;
+    throw new CopyRefused(
+      code === 'ENOENT'
+        ? `There is no file ${path}. Nothing was changed.`
+        : `${path} cannot be read (${code}). Nothing was changed.`,
+    );
   }
   if (magic.toString('latin1') !== 'SQLite format 3\0') throw new CopyRefused(`${path} is not a backup of Signet.`);
   const log = `${path}-wal`;
