@@ -51,7 +51,7 @@ export async function brandPageRoutes(app: FastifyInstance, deps: Deps) {
       {
         ...fields,
         ...{ newest, picture, language: shows ?? language, isTyped: typed !== undefined },
-        // Whoever writes words in a language wants to see them.
+        // Words are seen in the language in which they are written.
         chosen: {
           ...{ ...chosenIn(view, typed ?? query), ...(shows !== undefined && { language: shows }) },
           width: widthIn(typed ?? query),
