@@ -3,6 +3,7 @@ import { disableUser, enableUser } from '../../src/admin/users/administer-user.t
 import { runJobs } from '../../src/app/jobs.ts';
 import { retire } from '../../src/entitlements/service-credentials/manage-credential.ts';
 import { countInWindow } from '../../src/platform/limits/store.ts';
+import { polling } from '../../src/signals/poll.ts';
 import { maxOwnWaiting, maxWaiting } from '../../src/signals/store.ts';
 import { setStreamStatus } from '../../src/signals/watch-stream.ts';
 import { plain } from '../support/plain-sql.ts';
@@ -372,6 +373,42 @@ testSignet(
     assert.equal((await client.call('POST', 'verification_endpoint', { stream_id })).status, 204);
   },
 );
+
+testSignet('a receiver that polls as often as it can keeps few threads busy', { env }, async ({ signet }) => {
+  const client = await signalClient(signet);
+  const stream = await client.create();
+  for (let count = 0; count < 2 * polling.tokens; count += 1) await signOut(signet);
+  await runJobs(signet.deps, ['seal the audit log']);
+  const { sign } = signet.deps.keys;
+  const reached = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const most = polling.polls * polling.tokens;
+  let [busy, busiest] = [0, 0];
+  Object.assign(signet.deps.keys, {
+    async sign(...of: Parameters<typeof sign>) {
+      busy += 1;
+      busiest = Math.max(busiest, busy);
+      if (busy === most) reached.resolve();
+      if (busy > most) released.resolve(); // else what is to be refused would wait for ever
+      await released.promise;
+      return sign(...of).finally(() => {
+        busy -= 1;
+      });
+    },
+  });
+  const polls = Array.from({ length: polling.polls }, () => client.poll(stream));
+  await reached.promise;
+  const [{ delivery_id } = { delivery_id: '' }] = await plain(signet.deps.db).all<{ delivery_id: string }>(
+    'select delivery_id from signal_deliveries',
+  );
+  assert.equal((await client.poll(stream, { ack: [delivery_id] })).status, 429);
+  released.resolve();
+  for (const { status, sets } of await Promise.all(polls))
+    assert.deepEqual([status, Object.keys(sets).length], [200, 2 * polling.tokens]);
+  assert.equal(busiest, most);
+  // What was refused has acknowledged nothing, and may be sent again.
+  assert.ok(delivery_id in (await client.poll(stream)).sets);
+});
 
 testSignet('notices that nobody takes are bounded: the newest stay', { env }, async ({ signet }) => {
   const client = await signalClient(signet);
