@@ -53,9 +53,8 @@ const over: { seq: number; counted: NonNullable<Place['counted']> } = {
 };
 
 const placeText = /^([1-9]\d{0,14})\.(\d{1,12})-([\w-]{0,64})$/;
-export const activityCursorPattern = placeText.source
-  .replaceAll(String.raw`\d`, '[0-9]')
-  .replaceAll(String.raw`[\w-]`, '[A-Za-z0-9_-]');
+/** Characters. */
+export const longestPlace = 96;
 
 function placeIn(text: string | undefined): Place {
   if (text === undefined || text === '') return { seq: undefined, counted: undefined };

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { runJobs } from '../../src/app/jobs.ts';
 import { approveClient } from '../../src/clients/review-client.ts';
 import { message, sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
@@ -116,6 +117,18 @@ testSignet('a person sees what happened with their account', async ({ signet, t 
 
     const stranger = await signet.signedInUser();
     assert.deepEqual(await actionsOf(stranger), ['session.started', 'user.created']);
+  });
+
+  await t.test('what says where a page ends counts nothing that others did', async () => {
+    const [user, other] = [await signet.signedInUser(), await signet.signedInUser()];
+    for (const one of [user, other]) await one.signIn();
+    await runJobs(signet.deps, ['seal the audit log']);
+    const nextOf = async (one: TestUser) => String((await activityOf(one, '?limit=1')).next);
+    const [next, again, theirs] = [await nextOf(user), await nextOf(user), await nextOf(other)];
+    assert.notEqual(next, again, 'of one place, so nothing of it can be read');
+    // Nor does its length tell, and what another user was given is none.
+    assert.equal(next.length, theirs.length);
+    assertRefused(await other.browser.get(`/v1/me/activity?before=${next}`), 400, 'invalid_request');
   });
 
   await t.test('what administrators did is there without them, and is not in what happened with theirs', async () => {

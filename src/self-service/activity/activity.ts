@@ -1,4 +1,4 @@
-import { type ActivityEvent, activityCursorPattern, activityDays, readActivity } from '../../audit/read-activity.ts';
+import { type ActivityEvent, activityDays, longestPlace, readActivity } from '../../audit/read-activity.ts';
 import { isAlertKind, natureOf } from '../../authentication/alerts/kinds.ts';
 import type { Method } from '../../authentication/sessions/authentication.ts';
 import { deviceName } from '../../authentication/sessions/browser.ts';
@@ -7,6 +7,7 @@ import { nameForUsers } from '../../clients/presentation.ts';
 import { namesOfGroups } from '../../groups/find-groups.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { lostAppsOf } from '../../oauth/statements.ts';
+import { unknownCursor } from '../../platform/db/slices.ts';
 import { inCode, nullable, Time } from '../../platform/http/operation.ts';
 import type { ClientId, GroupId, UserId } from '../../platform/ids.ts';
 import { type Static, Type } from '../../platform/schema.ts';
@@ -53,7 +54,7 @@ export const activityQuery = {
   before: Type.Optional(
     Type.String({
       description: 'Where the page begins: `next` of the previous page.',
-      ...inCode({ pattern: `${activityCursorPattern}|^$` }),
+      ...inCode({ pattern: '^[A-Za-z0-9_-]{0,300}$' }),
     }),
   ),
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 50, description: 'Number of entries.' }),
@@ -61,14 +62,28 @@ export const activityQuery = {
 
 type Query = { kind?: ActivityKind | undefined; days: number; before?: string | undefined; limit: number };
 
+/** A place in the log counts the events of all users, so its text is sealed, and as long as any. */
+const sealPlace = ({ vault }: Deps, user_id: UserId, place: string): string =>
+  vault.browser.seal(`activity ${user_id}`, place.padEnd(longestPlace));
+
+/** @throws {RequestError} `invalid_request`. */
+function openPlace({ vault }: Deps, user_id: UserId, sealed: string): string {
+  try {
+    return vault.browser.open(`activity ${user_id}`, sealed).trimEnd();
+  } catch {
+    throw unknownCursor('before');
+  }
+}
+
 /** @throws {RequestError} `invalid_request` for a `before` that no page has given. */
 export async function listActivity(
   deps: Deps,
   user_id: UserId,
-  { kind, ...query }: Query,
+  { kind, before, ...query }: Query,
 ): Promise<{ events: ActivityRecord[]; next: string | null }> {
-  const { events, next = null } = await readActivity(deps, {
+  const { events, next } = await readActivity(deps, {
     ...query,
+    before: before ? openPlace(deps, user_id, before) : undefined,
     user_id,
     actions: actionsOfKind(kind),
     unauthenticated: kind === undefined || kind === 'sign_ins',
@@ -82,7 +97,7 @@ export async function listActivity(
     deps.providers.read(),
   ]);
   return {
-    next,
+    next: next === undefined ? null : sealPlace(deps, user_id, next),
     events: shown.map((event) => {
       const { at, action, target, count } = event;
       const by = byWhom(user_id, event);
