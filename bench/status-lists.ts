@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { inflateSync } from 'node:zlib';
 import { createVerifier } from '../packages/verify/src/index.ts';
-import { listOf, openStatusIndexes } from '../src/oauth/status-lists/status-indexes.ts';
+import { compressed, emptyList, openStatusIndexes, setIndex } from '../src/oauth/status-lists/status-indexes.ts';
 import type { Issued } from './contender.ts';
 import { formRequest, run } from './load.ts';
 import { childrenOf, processorTimes, usedBetween } from './processor-time.ts';
@@ -17,7 +17,7 @@ const help = `Usage: npm run bench:status-lists -- [options]
 
   --only sizes|exchange|revocation   one part (default: all)
   --pairs N      exchanges with a status and without one, in turn (default 15)
-  --grants N     that the suspension of their app revokes (default 100000)
+  --grants N     that the suspension of their app revokes (default 100000); several, with commas between them, one after the other
   --json         the result as JSON on stdout, alone
   --help         this text
 
@@ -42,16 +42,15 @@ const median = (all: readonly number[]) => all.toSorted((a, b) => a - b)[Math.fl
 /** Bytes of all lists of some processes that have issued so many tokens in an hour. */
 async function sizeOf(tokens: number, processes: number) {
   const givers = Array.from({ length: processes }, () => openStatusIndexes({ clock: Date.now }));
-  const revoked = new Map<string, number[]>();
+  const revoked = new Map<string, Uint8Array>();
   for (let token = 0; token < tokens; token += 1) {
     const [list = '', index] = (givers[token % processes] as () => string)().split('.');
-    const of = revoked.get(list) ?? [];
-    revoked.set(list, of);
-    if (Math.random() < partRevoked) of.push(Number(index));
+    const bits = revoked.getOrInsertComputed(list, emptyList);
+    if (Math.random() < partRevoked) setIndex(bits, Number(index));
   }
   // In base64url twice: the bits in the claims, and the claims in the token.
   const sizes: number[] = [];
-  for (const indexes of revoked.values()) sizes.push(Math.ceil(((await listOf(indexes)).length * 4) / 3) + besideBits);
+  for (const bits of revoked.values()) sizes.push(Math.ceil(((await compressed(bits)).length * 4) / 3) + besideBits);
   return { tokens, processes, lists: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) };
 }
 
@@ -118,13 +117,18 @@ async function readList(uri: string) {
   return revoked;
 }
 
-/** Single revocations of the tokens of some grants, and then that of many at once by the suspension of their client. */
-async function revocations(grants: number) {
+/** Single revocations of the tokens of some grants, and then that of many at once by the suspension of their client, for each such number. */
+async function revocations(numbers: readonly number[]) {
+  const all: Awaited<ReturnType<typeof revocationsWith>>[] = [];
+  for (const [place, grants] of numbers.entries()) all.push(await revocationsWith(grants, place === 0 ? 20 : 1));
+  return { single: all[0]!.single, mass: all.map(({ mass }) => mass) };
+}
+
+async function revocationsWith(grants: number, singles: number) {
   const subject = await openSubject();
   try {
     const { address, client, other, path, user_id, contender, environment } = subject;
     await setStatus(path, true);
-    const singles = 20;
     const codes = await contender.codes(singles + 2, 'resource server', true);
     const tokens: { access_token: string; refresh_token: string; basic: Issued['basic'] }[] = [];
     for (const { text, basic } of codes) {
@@ -215,7 +219,7 @@ async function measure() {
     ...whereAndWhen('bench:status-lists'),
     ...(wants('sizes') && { sizes: await sizes() }),
     ...(wants('exchange') && { exchange: await exchanges(Number(values.pairs)) }),
-    ...(wants('revocation') && { revocation: await revocations(Number(values.grants)) }),
+    ...(wants('revocation') && { revocation: await revocations(values.grants.split(',').map(Number)) }),
   };
 }
 

@@ -174,7 +174,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       deliverySenders,
       services,
       serviceSecretUses: closing.on('work', openSecretUses({ db, clock, log }, noteServiceSecretUse)),
-      statusLists: openStatusLists({ db, clock, vault, keys, config }),
+      statusLists: closing.on('work', openStatusLists({ db, clock, vault, keys, config })),
       signInCounter: closing.on('work', openSignInCounter({ db, clock, log })),
       issuances: closing.on('beforeWork', openIssuances({ db, clock, monotonic, log, processes })),
       branding,

@@ -34,6 +34,7 @@ export type RunSlice = <Result>(slice: (rows: number) => Promise<Result>) => Pro
 export function createPace({
   loopTime = (): LoopTime => performance.eventLoopUtilization(),
   wait = (ms: number): Promise<unknown> => sleep(ms),
+  shares = shareOfTime,
 } = {}) {
   let requests = 0;
   let knownRequests = 0;
@@ -69,7 +70,7 @@ export function createPace({
   /** The time of which this was the share begins with the slice, or where that of an earlier one ends. */
   function account(used: number, from: number): void {
     const at = now();
-    const share = at < busyUntil ? shareOfTime.busy : shareOfTime.idle;
+    const share = at < busyUntil ? shares.busy : shares.idle;
     if (used > 0) pauseUntil = Math.min(Math.max(pauseUntil, from) + used / share, at + longestPauseMs);
   }
 
@@ -81,9 +82,9 @@ export function createPace({
     get requests(): number {
       return requests;
     },
-    /** For one work, whose slices cost about the same. @param most rows of a slice. */
-    slices(most = mostRows): RunSlice {
-      let rows = Math.min(firstRows, most);
+    /** For one work, whose slices cost about the same. @param most rows of a slice. @param fewest where each waits for others, however few rows it has. */
+    slices(most = mostRows, fewest = leastRows): RunSlice {
+      let rows = Math.min(Math.max(firstRows, fewest), most);
       let least = 0;
       return async (slice) => {
         await pause(least);
@@ -96,7 +97,7 @@ export function createPace({
           account(used, before.active + before.idle);
           if (used < sliceMs.least || used > sliceMs.most) {
             const fitting = Math.floor(rows * Math.min(sliceMs.aim / used, 2));
-            rows = Math.min(Math.max(fitting, leastRows), most);
+            rows = Math.min(Math.max(fitting, fewest), most);
           }
         }
       };
@@ -106,3 +107,6 @@ export function createPace({
 
 /** The one pace of all jobs of this process. */
 export const pace = createPace();
+
+/** Of reads that are promised by a time, however much the jobs have to do: half of the time, which no job shares. */
+export const urgentPace = createPace({ shares: { busy: 1 / 2, idle: 1 / 2 } });

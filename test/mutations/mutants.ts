@@ -950,8 +950,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'status-of-window-before-forgotten',
     breaks: 'decision 82',
-    file: 'src/oauth/status-lists/status-lists.ts',
-    text: 'if (status_refs_before !== null) add(status_refs_before);',
+    file: 'src/oauth/status-lists/read-revoked.ts',
+    text: 'if (row.status_refs_before !== null) revoked.add(row.status_refs_before, at);',
     instead: '',
     tests: [
       {
@@ -963,10 +963,136 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'mass-revocation-waits-for-its-job',
     breaks: 'decision 82',
-    file: 'src/oauth/status-lists/status-lists.ts',
-    text: 'applying ??= applyBulkRevocations(deps)',
-    instead: 'applying ??= Promise.resolve(typeof applyBulkRevocations)',
+    file: 'src/oauth/status-lists/read-revoked.ts',
+    text: `lanes[revocation.user_id === null ? 'client' : 'user'].add(key, revocation);`,
+    instead: '',
+    tests: [
+      { file: 'test/oauth/status-list.test.ts', names: ['of more grants than are written with a revocation'] },
+      {
+        file: 'test/oauth/status-list-in-time.test.ts',
+        names: [
+          'at most 60 seconds later an API that reads lists alone refuses it: an administrator suspends the app',
+          'at most 60 seconds later an API that reads lists alone refuses it: the user changes the password',
+        ],
+      },
+    ],
+  },
+  {
+    name: 'status-read-at-the-pace-of-jobs',
+    breaks: 'decision 82',
+    file: 'src/platform/pace.ts',
+    text: 'export const urgentPace = createPace({ shares: { busy: 1 / 2, idle: 1 / 2 } });',
+    instead: 'export const urgentPace = pace;',
     tests: [{ file: 'test/oauth/status-list.test.ts', names: ['of more grants than are written with a revocation'] }],
+  },
+  {
+    name: 'status-of-single-revocations-forgotten',
+    breaks: 'decision 82',
+    file: 'src/oauth/status-lists/read-revoked.ts',
+    text: '(row) => addRefs(row, row.revoked_at),',
+    instead: '() => undefined,',
+    tests: [
+      {
+        file: 'test/oauth/status-list-in-time.test.ts',
+        names: [
+          'at most 60 seconds later an API that reads lists alone refuses it: the refresh token is revoked',
+          'at most 60 seconds later an API that reads lists alone refuses it: the code is used twice',
+          'at most 60 seconds later an API that reads lists alone refuses it: the user signs out',
+        ],
+      },
+    ],
+  },
+  {
+    name: 'status-of-revoked-tokens-forgotten',
+    breaks: 'decision 82',
+    file: 'src/oauth/status-lists/read-revoked.ts',
+    text: '({ status_refs, noted_at }) => revoked.add(status_refs, noted_at),',
+    instead: '() => undefined,',
+    tests: [
+      {
+        file: 'test/oauth/status-list-in-time.test.ts',
+        names: [
+          'at most 60 seconds later an API that reads lists alone refuses it: the access token is revoked',
+          'at most 60 seconds later an API that reads lists alone refuses it: the user deletes the account',
+        ],
+      },
+    ],
+  },
+  {
+    name: 'status-of-deleted-app-waits-for-its-job',
+    breaks: 'decision 82',
+    file: 'src/oauth/grants/bulk-revocations.store.ts',
+    text: "where (c.status = 'deleted' or c.status",
+    instead: "where (c.status = 'none' or c.status",
+    tests: [
+      {
+        file: 'test/oauth/status-list-in-time.test.ts',
+        names: ['at most 60 seconds later an API that reads lists alone refuses it: the owner deletes the app'],
+      },
+    ],
+  },
+  {
+    name: 'status-of-deleted-grants-forgotten',
+    breaks: 'decision 82',
+    file: 'src/oauth/grants/store.ts',
+    text: '    recent: rememberDeleted(slice, now),\n',
+    instead: '',
+    tests: [
+      {
+        file: 'test/oauth/status-list-in-time.test.ts',
+        names: ['at most 60 seconds later an API that reads lists alone refuses it: the owner deletes the app'],
+      },
+    ],
+  },
+  {
+    name: 'mass-revocation-forgotten-before-its-tokens',
+    breaks: 'decision 82',
+    file: 'src/oauth/grants/grants.ts',
+    text: 'const keptSeconds = accessTokenSeconds + 600;',
+    instead: 'const keptSeconds = 601 + 0 * accessTokenSeconds;',
+    tests: [
+      {
+        file: 'test/oauth/status-list-in-time.test.ts',
+        names: ['at most 60 seconds later an API that reads lists alone refuses it: the user changes the password'],
+      },
+    ],
+  },
+  {
+    name: 'status-of-tokens-in-flight-forgotten',
+    breaks: 'decision 82',
+    file: 'src/oauth/status-lists/read-revoked.ts',
+    text: 'of.begunAt !== undefined && (of.begunAt >= settled || at < settled)',
+    instead: 'of.begunAt !== undefined',
+    tests: [{ file: 'test/oauth/status-list.test.ts', names: ['a token that was being issued while'] }],
+  },
+  {
+    name: 'list-kept-for-too-long',
+    breaks: 'decision 82',
+    file: 'src/oauth/status-lists/status-lists.ts',
+    text: 'export const listTtl = 15;',
+    instead: 'export const listTtl = 30;',
+    tests: [
+      {
+        file: 'test/oauth/status-list-in-time.test.ts',
+        names: ['at most 60 seconds later an API that reads lists alone refuses it: the refresh token is revoked'],
+      },
+    ],
+  },
+  {
+    name: 'list-signed-by-the-key-before',
+    breaks: 'decision 82',
+    file: 'src/oauth/status-lists/status-lists.ts',
+    text: ' && kid === (await keys.kidOf(algorithm))',
+    instead: '',
+    tests: [{ file: 'test/oauth/status-list.test.ts', names: ['a list is signed by the key of now'] }],
+  },
+  {
+    name: 'list-in-use-read-too-rarely',
+    breaks: 'decision 82',
+    file: 'src/oauth/status-lists/read-revoked.ts',
+    text: 'clock() - askedAt < inUseMs',
+    instead: 'clock() - askedAt > inUseMs',
+    tests: [{ file: 'test/oauth/status-list.test.ts', names: ['a list that is in use is kept up to date'] }],
   },
   {
     name: 'status-of-deleted-forgotten',
@@ -984,7 +1110,7 @@ export const mutants: readonly Mutant[] = [
     file: 'src/oauth/status-lists/status-lists.ts',
     text: 'if (!macOf(id).some((mac) => timingSafeEqual(mac, bytes.subarray(listIdBytes)))) return undefined;',
     instead: 'if (!macOf(id).some((mac) => timingSafeEqual(mac, mac))) return undefined;',
-    tests: [{ file: 'test/oauth/status-list.test.ts', names: ['a list may be kept for 20 seconds'] }],
+    tests: [{ file: 'test/oauth/status-list.test.ts', names: ['a list may be kept for 15 seconds'] }],
   },
   {
     name: 'no-status-for-client-that-asks',

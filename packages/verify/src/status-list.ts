@@ -53,15 +53,16 @@ export function statusLists(
   let failed = new Map<string, { at: number; cause: unknown }>();
 
   async function load(uri: string): Promise<List> {
-    const { text } = await fetchText(uri, { headers: { accept: 'application/statuslist+jwt' } });
-    const list = await read(uri, text);
+    const { text, headers } = await fetchText(uri, { headers: { accept: 'application/statuslist+jwt' } });
+    const list = await read(uri, text, Math.max(Number(headers.get('age')) || 0, 0));
     lists.delete(uri);
     if (lists.size >= maxLists) lists.delete(lists.keys().next().value as string);
     lists.set(uri, list);
     return list;
   }
 
-  async function read(uri: string, text: string): Promise<List> {
+  /** @param age seconds that it has spent in caches (RFC 9111 §5.1). */
+  async function read(uri: string, text: string, age: number): Promise<List> {
     const token = text.trim();
     if (!compactJws.test(token)) throw new Error('The status list is not a signed JWT.');
     const { alg, kid, typ } = decodeProtectedHeader(token);
@@ -78,16 +79,18 @@ export function statusLists(
       currentDate: new Date(at),
       requiredClaims: ['iat', 'exp'],
     });
+    if (payload.iss !== undefined && payload.iss !== issuer) throw new Error('The status list is of another issuer.');
     const list = payload.status_list;
     const entryBits = isObject(list) ? list.bits : undefined;
-    if (!isObject(list) || typeof list.lst !== 'string' || ![1, 2, 4, 8].includes(Number(entryBits))) {
+    if (!isObject(list) || typeof list.lst !== 'string' || !isEntrySize(entryBits)) {
       throw new Error('The status list has no list.');
     }
-    const ttl = typeof payload.ttl === 'number' && payload.ttl > 0 ? payload.ttl : ttlSeconds.default;
-    const seconds = Math.min(Math.max(ttl, ttlSeconds.min), ttlSeconds.max);
+    const { ttl = ttlSeconds.default } = payload;
+    if (!(typeof ttl === 'number' && ttl > 0)) throw new Error('The status list has a ttl that is none.');
+    const seconds = Math.min(Math.max(ttl - age, ttlSeconds.min), ttlSeconds.max);
     return {
       bits: await inflated(list.lst),
-      entryBits: Number(entryBits),
+      entryBits,
       at,
       freshUntil: at + seconds * 1000,
       expiresAt: Number(payload.exp) * 1000,
@@ -140,6 +143,8 @@ export function statusLists(
     return byte === undefined || ((byte >> (bit % 8)) & (2 ** entryBits - 1)) !== 0;
   };
 }
+
+const isEntrySize = (bits: unknown): bits is number => bits === 1 || bits === 2 || bits === 4 || bits === 8;
 
 /** @throws if the token has a status that leads elsewhere than to its issuer. */
 function placeOf({ status }: AccessTokenClaims, issuer: string): { idx: number; uri: string } | undefined {

@@ -132,17 +132,49 @@ export const listBulkRevocations = (part: Part, limit: number) =>
     sql`select ${BulkRevocation.columns} from grant_endings order by ended_at, epoch limit ${limit}`,
   );
 
-/** The condition on the table `grants` for those that are covered and whose rows do not say so yet. */
-export const notYetApplied = (revocation: BulkRevocation): Sql =>
-  sql`${inScope(revocation)} and revoked_at is null
-      and ${raw(revocation.user_id === null ? 'client_epoch' : 'user_epoch')} < ${revocation.epoch}`;
+/** The condition on the table `grants` for all that are covered, whether or not their rows say so yet. */
+export const coveredBy = (revocation: BulkRevocation): Sql =>
+  sql`${inScope(revocation)} and ${raw(revocation.user_id === null ? 'client_epoch' : 'user_epoch')} < ${revocation.epoch}`;
+
+/** The same for those whose rows do not say so yet. */
+export const notYetApplied = (revocation: BulkRevocation): Sql => sql`${coveredBy(revocation)} and revoked_at is null`;
+
+/** Those of a part, by their ids. */
+export const bulkRevocationsAfter = (part: Part, since: number, after: string, limit: number) =>
+  part.all(
+    BulkRevocation,
+    sql`select ${BulkRevocation.columns} from grant_endings
+         where ended_at > ${asBigint(since)} and ending_id > ${after} order by ending_id limit ${limit}`,
+  );
+
+/** The place of one that has no row, but a client. */
+export type ClientPlace = Pick<BulkRevocation, 'ended_at' | 'ending_id'>;
+
+/**
+ * What revokes all grants of a client without a row of `grant_endings`: its deletion, and a suspension that has not come to this part. Of
+ * both, the status of the client says so from the moment on in which they count.
+ */
+export const endedClientsAfter = (part: Part, { ended_at, ending_id }: ClientPlace, limit: number) =>
+  part.all(
+    BulkRevocation,
+    sql`select c.client_id as ending_id, c.client_id, cast(null as text) as user_id, cast(null as text) as session_id,
+               cast(null as text) as kept_session_id, c.grants_epoch + 1 as epoch, 'client_suspended' as reason, c.updated_at as ended_at
+          from clients c
+         where (c.status = 'deleted' or c.status = 'suspended' and not exists (
+                 select 1 from grant_endings e where e.client_id = c.client_id and e.user_id is null and e.epoch >= c.grants_epoch))
+           and c.updated_at >= ${asBigint(ended_at)} and (c.updated_at, c.client_id) > (${asBigint(ended_at)}, ${ending_id})
+         order by c.updated_at, c.client_id limit ${limit}`,
+  );
 
 /**
  * Only once it is on the row of every grant that it covers. The statement itself looks: on PostgreSQL a slice whose rows
  * were just written by another node changes fewer than it could, although others are left.
+ * @param isOver whether all tokens that it covers have expired. Before, only that of a client which is being deleted goes: the deletion waits
+ * for it, and is known to lists by itself.
  */
-export const deleteBulkRevocation = (part: Part, revocation: BulkRevocation) =>
+export const deleteBulkRevocation = (part: Part, revocation: BulkRevocation, isOver: boolean) =>
   part.run(
     sql`delete from grant_endings where ending_id = ${revocation.ending_id}
-           and not exists (select 1 from grants where ${notYetApplied(revocation)})`,
+           and not exists (select 1 from grants where ${notYetApplied(revocation)})
+           and ${isOver ? sql`1 = 1` : sql`exists (select 1 from clients c where c.client_id = grant_endings.client_id and c.status = 'deleted')`}`,
   );

@@ -17,6 +17,7 @@ import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { mailTo, reasonForMail } from '../../platform/mail/letters.ts';
 import { counter } from '../../platform/metrics.ts';
 import { rangesOf } from '../../platform/search-terms.ts';
+import { accessTokenSeconds } from '../access-token-seconds.ts';
 import { deleteBulkRevocation, endGrantsOfSuspended, listBulkRevocations } from './bulk-revocations.store.ts';
 import { rememberDeletedOf } from './deletions.store.ts';
 import { findGrant, type Grant } from './grant.store.ts';
@@ -268,7 +269,9 @@ const bulkRevocationsPerRun = 1000;
  * Seconds. On PostgreSQL a code that is written at the very moment of a bulk revocation belongs to the epoch before and
  * becomes visible a moment later. So a bulk revocation is kept for longer than any statement may take.
  */
-const keptSeconds = 600;
+const leastKeptSeconds = 600;
+/** And for as long as a token that it covers may be in use, since a list of revoked tokens finds them by it. The clocks of two processes may be apart. */
+const keptSeconds = accessTokenSeconds + 600;
 
 /**
  * Writes bulk revocations to the rows of their grants (decisions §7: every revocation is on the row, with its reason).
@@ -282,7 +285,8 @@ export async function applyBulkRevocations(deps: StoreDeps, signal?: AbortSignal
     for (const revocation of await listBulkRevocations(part, bulkRevocationsPerRun)) {
       const isDone = await inSlices((rows) => applyBulkRevocation(part, revocation, rows, now(deps)), signal);
       if (!isDone) return false;
-      if (revocation.ended_at < now(deps) - keptSeconds) await deleteBulkRevocation(part, revocation);
+      const age = now(deps) - revocation.ended_at;
+      if (age > leastKeptSeconds) await deleteBulkRevocation(part, revocation, age > keptSeconds);
     }
     return true;
   });

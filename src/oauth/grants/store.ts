@@ -207,7 +207,7 @@ export async function applyBulkRevocation(part: Part, revocation: BulkRevocation
   const isOfClient = revocation.user_id === null;
   const { results } = await part.change({
     run: {
-      grants: sql`update grants set revoked_at = ${ended_at}, revoked_reason = ${reason}, ${isOfClient ? markAll(batch) : markForLogout(batch)}
+      grants: sql`update grants set revoked_at = ${ended_at}, revoked_reason = ${reason}, revoked_in_bulk = 1, ${isOfClient ? markAll(batch) : markForLogout(batch)}
                    where revoked_at is null
                      and ${inOneSlice('grants', 'grant_id', notYetApplied(revocation), rows)}`,
       lost: isOfClient ? noteLostOf(batch, reason) : undefined,

@@ -77,6 +77,8 @@ export async function openKeyRing(deps: RingDeps) {
     get published(): PublicDocument {
       return snapshot.published;
     },
+    /** Of the key that signs now. */
+    kidOf: async (algorithm: SigningAlgorithm): Promise<string> => activeKey(await current(), algorithm).kid,
     /** A compact JWS. */
     async sign(algorithm: SigningAlgorithm, typ: SignedAlone, claims: Claims): Promise<string> {
       const { headers, signing } = activeKey(await current(), algorithm);

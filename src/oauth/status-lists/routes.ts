@@ -27,7 +27,7 @@ const readStatusList: OperationDescription = {
   tag: 'OIDC',
   summary: 'Read which access tokens of a list are revoked',
   description:
-    'A Token Status List (draft-ietf-oauth-status-list). Access tokens for an API with the `token_status` `list` name their list and their index in it in `status`. A revocation shows within 60 seconds. May be cached for 20 seconds.',
+    'A Token Status List (draft-ietf-oauth-status-list). Access tokens for an API with the `token_status` `list` name their list and their index in it in `status`. A revocation shows within 60 seconds. May be cached for 15 seconds.',
   parameters: {
     list: { description: 'As the last part of `status.status_list.uri` of a token.' },
   },

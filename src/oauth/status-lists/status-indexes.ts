@@ -21,13 +21,13 @@ export const listIdBytes = 12;
  * @returns a function whose answers are `list.index`.
  */
 export function openStatusIndexes({ clock }: { clock: Clock }): () => string {
-  let list = { id: '', began_at: 0, given: new Uint8Array(), count: mostOfList };
+  let list = { id: '', began_at: 0, given: new Uint8Array() as Uint8Array, count: mostOfList };
 
   function beginList() {
     const id = randomBytes(listIdBytes);
     const began_at = now({ clock });
     id.writeUInt32BE(began_at);
-    list = { id: id.toString('base64url'), began_at, given: new Uint8Array(listBits / 8), count: 0 };
+    list = { id: id.toString('base64url'), began_at, given: emptyList(), count: 0 };
   }
 
   return () => {
@@ -36,22 +36,25 @@ export function openStatusIndexes({ clock }: { clock: Clock }): () => string {
     let index: number;
     do index = randomInt(listBits);
     while (isSet(list.given, index));
-    set(list.given, index);
+    setIndex(list.given, index);
     list.count += 1;
     return `${list.id}.${index}`;
   };
 }
 
-/** The first index is the lowest bit of the first byte (draft-ietf-oauth-status-list §4.1). */
-const set = (bits: Uint8Array, index: number): void => {
-  bits[index >> 3] = (bits[index >> 3] ?? 0) | (1 << (index & 7));
-};
+/** A bit for each token of a list, all of them 0. */
+export const emptyList = (): Uint8Array => new Uint8Array(listBits / 8);
+
+/** The first index is the lowest bit of the first byte (draft-ietf-oauth-status-list §4.1). @returns whether it was 0 before. */
+export function setIndex(bits: Uint8Array, index: number): boolean {
+  const before = bits[index >> 3] ?? 0;
+  const after = before | (1 << (index & 7));
+  bits[index >> 3] = after;
+  return after !== before;
+}
 
 const isSet = (bits: Uint8Array, index: number): boolean => (((bits[index >> 3] ?? 0) >> (index & 7)) & 1) === 1;
 
-/** A list that calls these revoked, compressed by zlib, in base64url (§4.2). */
-export async function listOf(indexes: readonly number[]): Promise<string> {
-  const bits = new Uint8Array(listBits / 8);
-  for (const index of indexes) set(bits, index);
-  return (await promisify(deflate)(bits, { level: 9 })).toString('base64url');
-}
+/** Compressed by zlib, in base64url (§4.2). */
+export const compressed = async (bits: Uint8Array): Promise<string> =>
+  (await promisify(deflate)(bits, { level: 9 })).toString('base64url');

@@ -1,4 +1,5 @@
 import type { Client } from '../../clients/client.ts';
+import { now } from '../../platform/clock.ts';
 import { invalidClient } from '../../platform/errors.ts';
 import type { ClientId } from '../../platform/ids.ts';
 import type { Deps } from '../deps.ts';
@@ -47,9 +48,12 @@ export async function revokeToken(
   if (claims)
     await revokeAccessToken(
       deps.db,
-      claims.jti,
-      claims.exp,
-      (claims.status && deps.statusLists.refOf(claims.status)) ?? null,
+      {
+        jti: claims.jti,
+        expires_at: claims.exp,
+        status_ref: (claims.status && deps.statusLists.refOf(claims.status)) ?? null,
+      },
+      now(deps),
     );
   else await revokeGrant(deps, { grant, reason: 'client', actor: `client:${client_id}`, address: requester.address });
 }

@@ -1,5 +1,5 @@
 import { invalidFields } from '../errors.ts';
-import { pace } from '../pace.ts';
+import { pace, type RunSlice } from '../pace.ts';
 import { type Param, raw, type Sql, sql } from './sql.ts';
 
 // Many rows, part by part: slices of a mass change, and pages of a list.
@@ -39,8 +39,16 @@ export async function inSlices(
   signal?: AbortSignal,
   most?: number,
 ): Promise<boolean> {
+  return inSlicesBy(pace.slices(most), slice, signal);
+}
+
+/** The same at another pace. @param runSlice for this work alone. */
+export async function inSlicesBy(
+  runSlice: RunSlice,
+  slice: (rows: number) => Promise<number>,
+  signal?: AbortSignal,
+): Promise<boolean> {
   if (signal?.aborted && signal.reason?.name !== 'TimeoutError') return false;
-  const runSlice = pace.slices(most);
   do {
     if (await runSlice(async (rows) => (await slice(rows)) < rows)) return true;
   } while (!signal?.aborted);
