@@ -105,6 +105,20 @@ test('a logo keeps its proportions in a mail, however wide it is', async () => {
   }
 });
 
+test('a mail is made of elements that web mail keeps, and what others have written stays apart in it', async () => {
+  const logo = await file('logo.png', pngOf());
+  const branded = readConfig({ SIGNET_LOGO: logo, SIGNET_SUPPORT: 'help@example.com' });
+  const kept = new Set('a blockquote body br div h1 img p span style table td th tr'.split(' '));
+  const ofDocument = new Set('head html meta title'.split(' '));
+  for (const name of names) {
+    const { html } = exampleMail({ config: branded, clock }, name, 'ar');
+    const elements = new Set([...html.matchAll(/<([a-z]\w*)/g)].map(([, element]) => element!));
+    assert.deepEqual([...elements.difference(kept).difference(ofDocument)], [], name);
+  }
+  const { html } = exampleMail({ config, clock }, 'app_disconnected', 'ar');
+  assert.match(html, /<p [^>]*>[^<]*<span dir="auto">Field Notes<\/span>/);
+});
+
 test('what people have written is text in a mail, and no link', () => {
   const bad = '<a href="https://evil.example">Click</a> & "quotes"';
   const to = { email: 'ada@example.com', name: bad, locale: 'en' };

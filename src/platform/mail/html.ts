@@ -154,7 +154,7 @@ const anchor = (url: string, style: Styles, text = url): Html =>
 function pieceOf(piece: Piece, style: Styles): Renderable {
   if (typeof piece === 'string') return lines(piece);
   if (isLink(piece)) return anchor(piece.text, style);
-  if (piece.name !== 'support') return html`<bdi>${lines(piece.text)}</bdi>`;
+  if (piece.name !== 'support') return html`<span dir="auto">${lines(piece.text)}</span>`;
   const { href, text } = supportLink(piece.text);
   return anchor(href, style, text);
 }
@@ -166,7 +166,7 @@ const factTable = ({ facts }: HtmlMail, style: Styles): Renderable =>
   html`<table width="100%" cellpadding="0" cellspacing="0" border="0" class="line" style="${style.facts}">
 ${facts.map(
   ([name, value]) =>
-    html`<tr><th scope="row" class="soft" valign="top" style="${style.factName}">${name}</th>${html`<td valign="top" style="${style.fact}"><bdi>${value}</bdi></td>`}</tr>
+    html`<tr><th scope="row" class="soft" valign="top" style="${style.factName}">${name}</th>${html`<td valign="top" style="${style.fact}"><span dir="auto">${value}</span></td>`}</tr>
 `,
 )}</table>`;
 
