@@ -178,6 +178,13 @@ for (const { rule, locales: held, broken, except } of typography) {
   });
 }
 
+test('the head of a column does not end a line within a word that has a hyphen', () => {
+  for (const locale of consoleLocales) {
+    for (const [key, text] of Object.entries(read(locale)))
+      if (key.includes('.column.')) assert.doesNotMatch(text, /\p{L}-\p{L}/u, `${locale}: ${key}`);
+  }
+});
+
 test('no line ends between a number and its unit', () => {
   const told: [Locale, string, string][] = [
     ['en', '20 minutes ago', '20\u00a0minutes ago'],
