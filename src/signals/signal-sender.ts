@@ -18,6 +18,7 @@ import {
   pauseStream,
   signalDeliveries,
 } from './store.ts';
+import { pauseReasons } from './stream-status.ts';
 
 type SendDeps = Pick<Deps, 'db' | 'clients' | 'clock' | 'config' | 'keys' | 'log' | 'outbound' | 'tracer' | 'vault'>;
 
@@ -76,12 +77,6 @@ function authorizationOf(deps: SendDeps, { stream_id, authorization_sealed }: Du
     return undefined;
   }
 }
-
-/** Why the system has paused a stream, for its receiver and for operators. */
-export const pauseReasons = {
-  failing: 'No token has been accepted for days.',
-  full: 'The queue is full: tokens that were not taken are kept, and further events are lost until it is enabled.',
-} as const;
 
 /** Marks the signal dead. A stream for which none has succeeded since it was queued, days ago, is paused. */
 async function giveUp(deps: SendDeps, part: Part, signal: DueSignal, problem: string): Promise<void> {

@@ -9,7 +9,7 @@ import { asBigint, raw, type Sql, sql } from '../platform/db/sql.ts';
 import type { ClientId, CredentialId, EventId, StreamId, UserId } from '../platform/ids.ts';
 import { type About, clientsOf } from './clients.store.ts';
 import type { Payload } from './events.ts';
-import { streamStatuses } from './stream-status.ts';
+import { pauseReasons, streamStatuses } from './stream-status.ts';
 
 /** Times are Unix seconds. */
 const Stream = row('signal_streams', {
@@ -93,8 +93,9 @@ export const lockStream = (stream_id: StreamId): Sql =>
 export const updateStream = (stream_id: StreamId, to: Partial<Omit<StoredStream, 'stream_id'>>): Sql =>
   sql`update signal_streams set ${StoredStream.set(to)} where stream_id = ${stream_id} and deleted_at is null`;
 
-/** A condition: it is not paused for this reason already. */
-const isNotPausedFor = (reason: string): Sql => sql`(status <> 'paused' or coalesce(reason, '') <> ${reason})`;
+/** A condition: it is not paused for this reason already. @param of the stream, where another table has such columns. */
+const isNotPausedFor = (reason: string, of = ''): Sql =>
+  sql`(${raw(`${of}status`)} <> 'paused' or coalesce(${raw(`${of}reason`)}, '') <> ${reason})`;
 
 /** Changes nothing unless it has that status, and is not paused for this reason already. */
 export const pauseStream = ({ stream_id, status }: Pick<Stream, 'stream_id' | 'status'>, reason: string): Sql =>
@@ -195,9 +196,10 @@ export const planSignals = (
       on conflict (stream_id, event_id, ordinal) do nothing`;
 };
 
-/** A condition on a stream `s`. */
+/** A condition on a stream `s`. What waits for one that is full is not counted again with each event, however long its receiver is away. */
 export const wantsUri = (uri: string): Sql =>
-  sql`s.deleted_at is null and s.status <> 'disabled' and s.events_requested like ${`%"${uri}"%`}`;
+  sql`s.deleted_at is null and s.status <> 'disabled' and ${isNotPausedFor(pauseReasons.full, 's.')}
+      and s.events_requested like ${`%"${uri}"%`}`;
 
 /** Of those about itself so many may wait: a receiver can ask for any number. */
 export const maxOwnWaiting = 20;
@@ -218,11 +220,8 @@ export const noticesOf = (notice: Parameters<typeof insertOwnSignal>[0], now: nu
   sql`delete from signal_deliveries where delivery_id in (
         select delivery_id from signal_deliveries
          where stream_id = ${notice.stream_id} and user_id is null and next_attempt_at is not null and event_type = ${notice.event_type}
-         order by created_at desc, event_id desc limit ${maxSurplus} offset ${maxOwnWaiting})`,
+         order by created_at desc, event_id desc limit ${maxOwnWaiting} offset ${maxOwnWaiting})`,
 ];
-
-/** Deleted at once: one comes with each. */
-const maxSurplus = 50;
 
 /** In the order in which they are sent. */
 const inTurn = (table: string): Sql =>

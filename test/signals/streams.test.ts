@@ -266,6 +266,16 @@ testSignet(
     );
     await runJobs(signet.deps, ['pause full signal streams']);
     assert.equal((await signet.auditLog({ target: stream_id, action: 'signal_stream.paused' })).length, 1);
+    // It stays so when there is room again, and takes events when its receiver has enabled it.
+    await plain(part).run("delete from signal_deliveries where delivery_id <> 'msg_1'");
+    const own = (await waiting(signet)) - 1;
+    await signOut(signet);
+    await sent(signet);
+    assert.equal(await waiting(signet), own + 1);
+    await client.call('POST', 'status_endpoint', { stream_id, status: 'enabled' });
+    await signOut(signet);
+    await sent(signet);
+    assert.equal(await waiting(signet), own + 2);
   },
 );
 
