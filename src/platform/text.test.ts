@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { untrusted, untrustedUrl } from './pages/html.ts';
+import { untrusted, untrustedEmail, untrustedUrl } from './pages/html.ts';
 import { clientInitials, displayNameProblem, isSeen, textPatterns, visibleText } from './text.ts';
 
 test('what cannot be seen is written out, and what can is left alone', () => {
@@ -63,6 +63,14 @@ test('of an address the host stands out, and nothing of it can be followed', () 
     /<bdi>\/<wbr>a-<wbr>b\/<wbr>and-<wbr>so/,
   );
   for (const url of ['https://rp.test/', 'javascript:x', '"><img>']) assert.doesNotMatch(shown(url), /href|src|<img/);
+});
+
+test('a mail address ends a line before its domain or after a dot, and one that fits on a line does not', () => {
+  assert.equal(untrustedEmail('katherine@example.com').toString(), '<bdi>katherine@example.com</bdi>');
+  assert.equal(
+    untrustedEmail('augusta.lovelace@analytical-engine.example.com').toString(),
+    '<bdi>augusta.<wbr>lovelace<wbr>@analytical-engine.<wbr>example.com</bdi>',
+  );
 });
 
 test('initials stand for a logo', () => {

@@ -92,7 +92,7 @@ testSignet('acr_values: a user who has a passkey is asked for it, and may declin
       assert.equal(asked.location, `/signin/account?request=${request}`, declined);
     }
     const choice = await browser.get(`/signin/account?request=${request}`);
-    assert.match(choice.text, sentence('choose.continue', { email: other.email }));
+    assert.match(choice.text, sentence('choose.continue', { email: `<bdi>${other.email}</bdi>` }));
     assert.equal((await browser.post('/signin/account', { request, user: other.user_id })).status, 303);
     const code = redirectedTo(await goOn(browser, request)).get('code') ?? '';
     assert.equal(claimsOf(tokensOf(await client.redeem(code)).id_token).sub, other.user_id);

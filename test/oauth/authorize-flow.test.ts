@@ -127,7 +127,7 @@ test('what stands between a request and its code (OpenID Connect Core §3.1.2)',
       const pageOf = async (changes: Fields) =>
         (await user.browser.get((await user.browser.get(named.authorizePath(changes))).location)).text;
       const asked = await pageOf({ prompt: 'login' });
-      assert.match(asked, sentence('signin.again.asked', { email: `<strong>${user.email}</strong>` }));
+      assert.match(asked, sentence('signin.again.asked', { email: `<strong><bdi>${user.email}</bdi></strong>` }));
       assert.match(asked, new RegExp(`value="${user.email}"`));
       signet.clock.advance(100);
       assert.match(await pageOf({ max_age: '99' }), sentence('signin.again.long_ago'));
@@ -236,7 +236,7 @@ testSignet('AZ-14: the account that was chosen is the account the code is for', 
 
   const request = await ask();
   const page = await shownTo(request);
-  assert.match(page.text, sentence('choose.continue', { email: ann.email }));
+  assert.match(page.text, sentence('choose.continue', { email: `<bdi>${ann.email}</bdi>` }));
   assert.equal(page.user, ann.user_id);
   // In another tab.
   assert.equal((await bob.with({ browser }).signIn()).status, 303);
@@ -249,7 +249,7 @@ testSignet('AZ-14: the account that was chosen is the account the code is for', 
     waitsAt('/signin/account', await goOn(request));
   }
   const anew = await shownTo(request);
-  assert.match(anew.text, sentence('choose.continue', { email: bob.email }));
+  assert.match(anew.text, sentence('choose.continue', { email: `<bdi>${bob.email}</bdi>` }));
   assert.doesNotMatch(anew.text, new RegExp(ann.email));
   assert.match((await browser.post('/signin/account', { request, user: anew.user })).location, /continue/);
   const code = redirectedTo(await goOn(request)).get('code') ?? '';

@@ -4,7 +4,7 @@ import { attributeFields, drawnAttributes, problemsInFields } from '../../attrib
 import type { PendingInvitation, pendingInvitations } from '../../authentication/account-links/invitation.ts';
 import { byName, nameOfLanguage } from '../../platform/i18n/translate.ts';
 import { copyScripts, fieldAlert, hidden } from '../../platform/pages/form.ts';
-import { type Html, html, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
+import { type Html, html, namedEmail, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
 import { badge, emptyList, exactTime, pager, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -108,7 +108,7 @@ export const invitationPage = (view: View, email: string, { mailed, ...link }: L
     view.plain('admin.users.invite.done'),
     link,
     view.t(mailed ? 'admin.users.invite.mailed' : 'admin.users.invite.not_mailed', {
-      email: html`<strong>${untrustedEmail(email)}</strong>`,
+      email: namedEmail(email),
     }),
     html`<a class="button" href="/admin/users">${view.t('admin.go_on')}</a>`,
   );

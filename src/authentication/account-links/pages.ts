@@ -12,7 +12,7 @@ import {
   newPasswordField,
   passwordScripts,
 } from '../../platform/pages/form.ts';
-import { type Html, html } from '../../platform/pages/html.ts';
+import { type Html, html, namedEmail } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { cancelForm } from '../sessions/page.ts';
@@ -47,7 +47,7 @@ ${returnTargetFields(form)}
 </form>
 ${
   flow === 'signup'
-    ? html`<p class="soft">${view.t('signup.has_account', { link: html`<a href="${signInPath}">${view.t('signup.sign_in')}</a>` })}</p>`
+    ? html`<p class="soft">${view.t('signup.has_account', { link: html`<a class="whole" href="${signInPath}">${view.t('signup.sign_in')}</a>` })}</p>`
     : html`<p><a href="${signInPath}">${view.t('reset.back')}</a></p>`
 }
 ${cancelForm(view, form)}`,
@@ -130,7 +130,7 @@ export const newAccountPage = (
     scripts: passwordScripts,
     content: html`<h1>${view.t('signup.link_title')}</h1>
 ${continuesTo(view, { clientName, clientLogo })}
-<p class="soft">${view.t(`${flow}.link_intro`, { email: html`<strong>${email}</strong>` })}</p>
+<p class="soft">${view.t(`${flow}.link_intro`, { email: namedEmail(email) })}</p>
 ${preferred_username && html`<p class="soft">${view.t('join.username', { username: html`<strong>${preferred_username}</strong>` })}</p>\n`}${role === 'admin' && html`<p class="soft">${view.t('join.administrator')}</p>\n`}${problems.length > 0 ? fieldAlert(view, problems) : problem}
 <form method="post" action="/${flow}/${token}">
 ${accountNameField(email)}
@@ -168,7 +168,7 @@ export const newPasswordPage = (
   scripts: passwordScripts,
   content: html`<h1>${view.t('reset.link_title')}</h1>
 ${continuesTo(view, app)}
-<p class="soft">${view.t('reset.link_intro', { email: html`<strong>${email}</strong>` })}</p>
+<p class="soft">${view.t('reset.link_intro', { email: namedEmail(email) })}</p>
 ${problem}
 <form method="post" action="/reset/${token}">
 ${accountNameField(email)}

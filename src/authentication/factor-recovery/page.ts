@@ -1,4 +1,4 @@
-import { type Html, html } from '../../platform/pages/html.ts';
+import { type Html, html, namedEmail } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import { exactTime } from '../../platform/pages/times.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -33,7 +33,7 @@ function contentOf(view: View, state: RecoveryState): Html {
     const values = {
       since: view.day(since),
       until: view.until(until),
-      email: html`<strong><bdi>${email}</bdi></strong>`,
+      email: namedEmail(email),
     };
     return html`<div class="notice" id="recovery-under-way"><p>${view.t('recovery.under_way', values)}</p></div>
 <p>${view.t('recovery.how.found')}</p>`;
@@ -42,7 +42,7 @@ function contentOf(view: View, state: RecoveryState): Html {
   return html`<p>${view.t('recovery.what', { days })}</p>
 <ol>
 <li>${view.t('recovery.how.mail')}</li>
-<li>${view.t('recovery.how.wait', { days, email: html`<strong><bdi>${email}</bdi></strong>` })}</li>
+<li>${view.t('recovery.how.wait', { days, email: namedEmail(email) })}</li>
 <li>${view.t('recovery.how.found')}</li>
 </ol>
 <form method="post" action="${recoveryRequestPath}"><button type="submit" id="recovery-request">${view.t('recovery.submit')}</button></form>`;
@@ -90,7 +90,7 @@ export const completePage = (
 ): Page => ({
   title: view.plain('recovery.title'),
   content: html`<h1>${view.t('recovery.title')}</h1>
-<p>${view.t('recovery.complete.what', { email: html`<strong><bdi>${email}</bdi></strong>` })}</p>
+<p>${view.t('recovery.complete.what', { email: namedEmail(email) })}</p>
 ${problem}
 <form method="post" action="${recoverPath}/${token}">
 <input type="hidden" name="username" autocomplete="username" value="${email}">

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { addOperations, operation } from '../../platform/http/operation.ts';
 import { notice } from '../../platform/pages/form.ts';
-import { type Html, html, type Renderable } from '../../platform/pages/html.ts';
+import { type Html, html, type Renderable, untrustedEmail } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -102,6 +102,6 @@ const state = (view: View, { email, linked_at, last_used_at }: Identity): Html =
   const since =
     email === null
       ? view.t('providers.linked_nameless', { day: view.day(linked_at) })
-      : view.t('providers.linked', { email: html`<bdi>${email}</bdi>`, day: view.day(linked_at) });
+      : view.t('providers.linked', { email: untrustedEmail(email), day: view.day(linked_at) });
   return html`${since} · ${view.t('providers.used', { ago: view.ago(last_used_at) })}`;
 };

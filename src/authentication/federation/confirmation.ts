@@ -2,7 +2,7 @@ import type { User } from '../../accounts/statements.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { newSecret } from '../../platform/ids.ts';
 import { hidden } from '../../platform/pages/form.ts';
-import { html } from '../../platform/pages/html.ts';
+import { html, namedEmail } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import type { Provider } from '../credentials/providers.ts';
@@ -117,8 +117,7 @@ export function confirmationPage(
   { provider, confirmation, sealed, back, endsAt, app }: ConfirmationForm,
 ): Page {
   const { action, email, upstreamName, replaces } = confirmation;
-  const strong = (text: string) => html`<strong><bdi>${text}</bdi></strong>`;
-  const values = { provider: provider.label, email: strong(email), account: strong(upstreamName) };
+  const values = { provider: provider.label, email: namedEmail(email), account: namedEmail(upstreamName) };
   const plain = { provider: provider.label };
   return {
     title: view.plain(`federation.ask.${action}.title`, plain),
@@ -126,7 +125,7 @@ export function confirmationPage(
     content: html`<h1>${view.t(`federation.ask.${action}.title`, plain)}</h1>
 ${continuesTo(view, app)}
 <p>${view.t(`federation.ask.${action}`, values)}</p>
-${replaces !== undefined && html`<p>${view.t('federation.ask.replaces', { email: strong(replaces) })}</p>`}
+${replaces !== undefined && html`<p>${view.t('federation.ask.replaces', { email: namedEmail(replaces) })}</p>`}
 <form method="post" action="/auth/${provider.id}/continue">
 ${hidden('answer', sealed)}
 <button type="submit" id="agree">${view.t(`federation.ask.${action}.submit`, plain)}</button>

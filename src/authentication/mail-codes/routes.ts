@@ -4,7 +4,7 @@ import { clearCookie, cookie, cookieNames } from '../../platform/http/cookies.ts
 import { readForm } from '../../platform/http/parameters.ts';
 import { refusalOfBlockedCookies } from '../../platform/pages/cookie-check.ts';
 import { alert } from '../../platform/pages/form.ts';
-import { type Html, html } from '../../platform/pages/html.ts';
+import { type Html, html, namedEmail } from '../../platform/pages/html.ts';
 import { type Page, sendPage } from '../../platform/pages/page.ts';
 import { answerForm } from '../../platform/pages/page-routes.ts';
 import { type View, viewOf } from '../../platform/pages/view.ts';
@@ -82,7 +82,7 @@ const codePage = (view: View, form: CodeForm): Page => ({
   endsAt: form.endsAt,
   content: html`<h1>${view.t('mail_code.title')}</h1>
 ${continuesTo(view, form)}
-<p>${view.t('mail_code.sent', { email: html`<strong><bdi>${form.email}</bdi></strong>`, minutes: mailCodeSeconds / 60 })}</p>
+<p>${view.t('mail_code.sent', { email: namedEmail(form.email), minutes: mailCodeSeconds / 60 })}</p>
 ${form.problem}
 <form method="post" action="${mailCodePath}">
 <label for="code">${view.t('field.code')}</label>

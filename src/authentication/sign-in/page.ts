@@ -5,7 +5,7 @@ import {
   passwordInput,
   passwordScripts,
 } from '../../platform/pages/form.ts';
-import { type Html, html, type Renderable } from '../../platform/pages/html.ts';
+import { type Html, html, namedEmail, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { markOf, providerLogosPath } from '../credentials/providers.ts';
@@ -53,7 +53,7 @@ export const signInPage = (view: View, form: SignInForm): Page => ({
   scripts: form.offersPasskey ? [...passwordScripts, ...passkeyScripts] : passwordScripts,
   content: html`<h1>${view.t('signin.title')}</h1>
 ${continuesTo(view, form) || html`<p class="soft">${view.t('signin.to_account')}</p>`}
-${form.again && html`<p>${view.t(`signin.again.${form.again.why}`, { email: html`<strong>${form.again.email}</strong>` })}</p>`}
+${form.again && html`<p>${view.t(`signin.again.${form.again.why}`, { email: namedEmail(form.again.email) })}</p>`}
 ${notice(form.notice)}${form.problem}
 <form method="post" action="/signin">
 ${returnTargetFields(form)}${form.offersPasskey && form.request_id !== undefined && ableDeviceField}
@@ -71,7 +71,7 @@ ${form.offersMailCode && html`<button id="signin-mail-code" type="submit" class=
 </form>
 ${passkeySection(view, form, { action: '/signin/passkey', autofill: true, button: html`${view.t('passkey.button.sign_in')}${lastUsed(view, form, 'passkey')}` })}
 ${otherSignInMethods(view, form)}
-${form.offersSignUp && html`<p class="soft">${view.t('signin.sign_up', { link: html`<a href="/signup${returnTargetQuery(form)}">${view.t('signin.sign_up.link')}</a>` })}</p>`}
+${form.offersSignUp && html`<p class="soft">${view.t('signin.sign_up', { link: html`<a class="whole" href="/signup${returnTargetQuery(form)}">${view.t('signin.sign_up.link')}</a>` })}</p>`}
 ${cancelForm(view, form)}`,
 });
 
@@ -88,7 +88,7 @@ export const confirmPage = (view: View, form: ConfirmForm): Page => ({
   scripts: form.offersPasskey ? [...passwordScripts, ...passkeyScripts] : passwordScripts,
   content: html`<h1>${view.t('confirm.title')}</h1>
 ${continuesTo(view, form)}
-<p class="soft">${view.t('confirm.why', { email: html`<strong>${form.username}</strong>` })}</p>
+<p class="soft">${view.t('confirm.why', { email: namedEmail(form.username) })}</p>
 ${strongerFactorNotice(view, form)}
 ${notice(form.notice)}${form.problem}
 ${

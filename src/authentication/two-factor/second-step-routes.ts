@@ -7,7 +7,7 @@ import { readForm } from '../../platform/http/parameters.ts';
 import { ownWords } from '../../platform/pages/brand-parts.ts';
 import { refusalOfBlockedCookies } from '../../platform/pages/cookie-check.ts';
 import { alert, hidden } from '../../platform/pages/form.ts';
-import { type Html, html } from '../../platform/pages/html.ts';
+import { type Html, html, namedEmail } from '../../platform/pages/html.ts';
 import { type Page, sendPage } from '../../platform/pages/page.ts';
 import { answerForm } from '../../platform/pages/page-routes.ts';
 import { type View, viewOf } from '../../platform/pages/view.ts';
@@ -127,7 +127,7 @@ export const secondFactorPage = (view: View, form: SecondFactorForm): Page => ({
   scripts: form.offersPasskey ? passkeyScripts : [],
   content: html`<h1>${view.t('second_factor.title')}</h1>
 ${continuesTo(view, form)}
-<p class="soft">${view.t('second_factor.why', { email: html`<strong>${form.email}</strong>` })}</p>
+<p class="soft">${view.t('second_factor.why', { email: form.email !== undefined && namedEmail(form.email) })}</p>
 ${form.problem}
 <form method="post" action="${path}">
 ${form.backup && hidden('backup', '1')}

@@ -8,7 +8,7 @@ import { isBuiltInScope, isOwnScope, type Scope, type ScopeRegister } from '../.
 import { betweenSentences } from '../../platform/i18n/formats.ts';
 import { brandIcon } from '../../platform/pages/brand-parts.ts';
 import { hidden } from '../../platform/pages/form.ts';
-import { Html, html, untrusted } from '../../platform/pages/html.ts';
+import { Html, html, namedEmail, untrusted } from '../../platform/pages/html.ts';
 import { appLogo, personInitials } from '../../platform/pages/initials.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -55,7 +55,7 @@ export function consentPage(view: View, { request_id, parameters }: Pending, ask
 ${apisAsked(view, parameters, asked)}
 <p class="soft">${view.t(scope.includes('offline_access') ? 'consent.lasting' : 'consent.short')}</p>
 ${links(view, client)}
-<p class="soft">${view.t('consent.as', { email: html`<strong>${user.email}</strong>` })}${betweenSentences(view.locale)}<a href="/signin/account?request=${request_id}">${view.t('consent.not_you')}</a></p>
+<p class="soft">${view.t('consent.as', { email: namedEmail(user.email) })}${betweenSentences(view.locale)}<a class="whole" href="/signin/account?request=${request_id}">${view.t('consent.not_you')}</a></p>
 <form method="post" action="/consent">
 ${hidden('request', request_id)}${hidden('user', user.user_id)}
 <button type="submit" name="decision" value="allow" id="consent-allow">${view.t('consent.allow')}</button>

@@ -15,7 +15,7 @@ export const accountChoicePage = (view: View, pending: PendingRequest, app: ForA
 ${continuesTo(view, app)}
 <form method="post" action="/signin/account">
 ${hidden('request', pending.request_id)}${hidden('user', user.user_id)}
-<button type="submit" id="continue-as">${view.t('choose.continue', { email: user.email })}</button>
+<button type="submit" id="continue-as">${view.t('choose.continue', { email: untrustedEmail(user.email) })}</button>
 </form>
 <p><a href="/signin${returnTargetQuery({ request_id: pending.request_id, stay: true })}">${view.t('choose.other')}</a></p>
 ${cancelForm(view, { request_id: pending.request_id, ...app })}`,

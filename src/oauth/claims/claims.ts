@@ -9,7 +9,7 @@ import { Entitlement } from '../../entitlements/entitlement.ts';
 import { asciiEmail } from '../../platform/email-address.ts';
 import { listInWords } from '../../platform/i18n/formats.ts';
 import { locales, nameOfLanguage } from '../../platform/i18n/translate.ts';
-import { type Html, html, untrusted } from '../../platform/pages/html.ts';
+import { type Html, html, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { remembered } from '../../platform/remembered.ts';
 import { type Static, Type } from '../../platform/schema.ts';
@@ -129,7 +129,12 @@ export function sharedValues(view: View, claims: readonly string[], { values, at
     const attribute = isBuiltInClaim(claim) ? undefined : attributes.named(claim);
     const value = attribute ? attributeInWords(view, attribute, values[claim]) : valueInWords(view, claim, values);
     if (value === undefined) return [];
-    return [view.t('consent.entry', { label: labelOfClaim(view, attributes, claim), value: untrusted(value, 100) })];
+    return [
+      view.t('consent.entry', {
+        label: labelOfClaim(view, attributes, claim),
+        value: claim === 'email' ? untrustedEmail(value) : untrusted(value, 100),
+      }),
+    ];
   });
   return (
     entries.length > 0 &&

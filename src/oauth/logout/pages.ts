@@ -1,5 +1,5 @@
 import { hidden } from '../../platform/pages/form.ts';
-import { type Html, html, untrusted } from '../../platform/pages/html.ts';
+import { type Html, html, namedEmail, untrusted } from '../../platform/pages/html.ts';
 import { appLogo } from '../../platform/pages/initials.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -27,7 +27,7 @@ export const confirmationPage = (view: View, { request, email, app, endsAt }: Qu
   endsAt,
   content: html`<h1>${view.t('logout.title')}</h1>
 ${whoAsks(view, app)}
-<p>${view.t('logout.account', { email: html`<strong>${email}</strong>` })}</p>
+<p>${view.t('logout.account', { email: namedEmail(email) })}</p>
 <form method="post" action="/oauth/logout/confirm" id="logout-confirm">
 ${hidden('request', request)}
 <button type="submit" name="decision" value="sign_out" id="logout-submit">${view.t('logout.sign_out')}</button>

@@ -30,9 +30,15 @@ const hasSpaces = (locale: Locale) => !/^(?:ja|zh)\b/.test(locale);
 /** What stands between two sentences. */
 export const betweenSentences = (locale: Locale): string => (hasSpaces(locale) ? ' ' : '');
 
-/** No line ends between a number and its unit, "2027 р." too; Japanese writes "10分前", where Unicode has a space. */
+/**
+ * No line ends between a number and its unit, "2027 р." too. Japanese writes "10分前", where Unicode has a space, and our Chinese "10 分钟前",
+ * where it has none.
+ */
 export const withUnit = (locale: Locale, text: string): string =>
-  text.replace(/(?<=\p{Nd}) (?=\p{L}+\P{Nd}*$)/u, locale.startsWith('ja') ? '' : '\u00a0');
+  text.replace(
+    locale.startsWith('zh') ? /(?<=\p{Nd}) ?(?=(?!日)\p{L}+\P{Nd}*$)/u : /(?<=\p{Nd}) (?=\p{L}+\P{Nd}*$)/u,
+    locale.startsWith('ja') ? '' : '\u00a0',
+  );
 
 /** Which of two texts comes first in a list. */
 export const collator = (locale: Locale) => keep('collator', locale, {}, () => new Intl.Collator(locale));

@@ -1,3 +1,4 @@
+import { betweenSentences } from '../i18n/formats.ts';
 import { directionOf } from '../i18n/translate.ts';
 import { type Place, wordsAt } from './brand.ts';
 import type { Logo, Look } from './branding.ts';
@@ -71,7 +72,8 @@ export function agreement(view: View): Html | false {
   if (!terms && !privacy) return false;
   const { terms_since } = view.branding;
   const since = terms_since !== null && view.t('signup.agree.since', { day: view.day(Date.parse(terms_since) / 1000) });
-  return html`<p class="hint" id="agreement">${terms && html`${view.t('signup.agree', { terms })} ${since} `}${privacy}</p>\n`;
+  const gap = betweenSentences(view.locale);
+  return html`<p class="hint" id="agreement">${terms && html`${view.t('signup.agree', { terms })}${gap}${since}${gap}`}${privacy}</p>\n`;
 }
 
 /** At the foot of a page for people. @param content of the page: what it has said of whom to ask is not said twice. */

@@ -48,8 +48,12 @@ export function untrustedUrl(url: string): Html {
 /** Private-use schemes need one slash only. */
 export const looksLikeUrl = (text: string): boolean => /^[a-z][a-z0-9+.-]*:\//i.test(text);
 
-/** A mail address, which wraps before its domain or after a dot rather than within a word. */
-export const untrustedEmail = (email: string): Html => breaking(email, 254, /(?=@)|(?<=\.)(?=.)/su);
+/** A mail address, which wraps before its domain or after a dot but the last; one that fits on a line of a phone does not. */
+export const untrustedEmail = (email: string): Html =>
+  email.length < 28 ? untrusted(email) : breaking(email, 254, /(?=@)|(?<=\.)(?=.*\.)/su);
+
+/** A mail address set apart from the sentence that it is in. */
+export const namedEmail = (email: string): Html => html`<strong>${untrustedEmail(email)}</strong>`;
 
 /** An IPv4 address never wraps: half of one reads like another. One of IPv6 wraps after a colon. */
 export const ipAddress = (address: string): Html =>

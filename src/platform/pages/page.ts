@@ -7,7 +7,7 @@ import type { Place } from './brand.ts';
 import { brandFoot, brandHead, brandMark, helpLink, ownWords } from './brand-parts.ts';
 import type { Branding } from './branding.ts';
 import { bindForms, hidden, isUnfinished, type SignedInUser } from './form.ts';
-import { Html, html, type Renderable, untrusted } from './html.ts';
+import { Html, html, type Renderable, untrusted, untrustedEmail } from './html.ts';
 import { personAvatar } from './initials.ts';
 import { linkProblems, withFocus } from './messages.ts';
 import { refill } from './refill.ts';
@@ -114,7 +114,7 @@ function userMenu(view: View, user: SignedInUser, url: string): Html {
   const link = (path: string, key: MessageKey) => html`<li><a href="${path}">${t(key)}</a></li>`;
   return html`<details class="menu"><summary id="user-menu">${personAvatar(view, user, 'small')} ${name}</summary>
 <div>
-<p><strong>${name}</strong>${user.name !== null && html`<br>${user.email}`}</p>
+<p><strong>${name}</strong>${user.name !== null && html`<br>${untrustedEmail(user.email)}`}</p>
 <nav aria-label="${t('layout.areas')}"><ul>
 ${link('/account', 'account.navigation')}${link('/developer', 'developer.navigation')}${user.role !== 'user' && link('/admin', 'admin.navigation')}${help && html`<li>${help}</li>`}
 </ul></nav>

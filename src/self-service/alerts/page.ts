@@ -1,6 +1,7 @@
 import { accountTab } from '../../authentication/account-tab.ts';
 import { type AlertUse, natureOf } from '../../authentication/alerts/kinds.ts';
 import { alertPath } from '../../authentication/alerts/raise-alert.ts';
+import { betweenSentences } from '../../platform/i18n/formats.ts';
 import { notice } from '../../platform/pages/form.ts';
 import { type Html, html, ipAddress, untrusted } from '../../platform/pages/html.ts';
 import { badge, exactTime } from '../../platform/pages/lists.ts';
@@ -121,7 +122,7 @@ ${isCurrent && html`<p class="advice" id="current">${t('alert.current')}</p>`}${
 </form>`
 }
 <form method="post" action="${path}/not-me">
-<p class="soft" id="not-me-what">${t('alert.not_me.what')}${losesPassword && html` ${t('alert.not_me.password')}`}</p>
+<p class="soft" id="not-me-what">${t('alert.not_me.what')}${losesPassword && html`${betweenSentences(view.locale)}${t('alert.not_me.password')}`}</p>
 <button type="submit" class="danger" id="not-me" aria-describedby="not-me-what">${t('alert.not_me')}</button>
 </form>`;
 }

@@ -1,7 +1,7 @@
 import { accountTab } from '../../authentication/account-tab.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import { fieldAlert } from '../../platform/pages/form.ts';
-import { html } from '../../platform/pages/html.ts';
+import { html, namedEmail } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 
@@ -17,7 +17,7 @@ ${
   isLastAdministrator
     ? html`<p class="soft">${view.t('delete.last_administrator')}</p>`
     : html`<form method="post" action="/account/delete">
-<label for="email">${view.t('delete.confirm', { email: html`<strong>${email}</strong>` })}</label>
+<label for="email">${view.t('delete.confirm', { email: namedEmail(email) })}</label>
 <input id="email" name="email" type="text" inputmode="email" autocomplete="off" autocapitalize="none" spellcheck="false" required
  maxlength="254">
 <button type="submit" id="delete-submit" class="danger">${view.t('delete.submit')}</button>

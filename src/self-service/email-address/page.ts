@@ -1,7 +1,7 @@
 import { accountTab } from '../../authentication/account-tab.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import { alert, fieldAlert, notice } from '../../platform/pages/form.ts';
-import { html, type Renderable } from '../../platform/pages/html.ts';
+import { html, namedEmail, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 
@@ -43,7 +43,7 @@ export const changeEmailPage = (view: View, { current, email, problem, problems 
   tab: accountTab('profile'),
   above: [{ path: '/account/email', label: view.t('email.title') }],
   content: html`<h1>${view.t('email.change')}</h1>
-<p class="soft">${view.t('email.change_intro', { email: html`<strong>${current}</strong>` })}</p>
+<p class="soft">${view.t('email.change_intro', { email: namedEmail(current) })}</p>
 ${alert(problem)}${fieldAlert(view, problems)}
 <form method="post" action="/account/email/change">
 <label for="email">${view.t('email.new')}</label>
@@ -60,7 +60,7 @@ export const confirmAddressPage = (
 ): Page => ({
   title: view.plain('email.confirm_title'),
   content: html`<h1>${view.t('email.confirm_title')}</h1>
-<p>${view.t(isChange ? 'email.confirm_change' : 'email.confirm_verify', { email: html`<strong>${email}</strong>` })}</p>
+<p>${view.t(isChange ? 'email.confirm_change' : 'email.confirm_verify', { email: namedEmail(email) })}</p>
 ${
   isSignedIn
     ? html`<form method="post" action="/verify-email/${token}">
