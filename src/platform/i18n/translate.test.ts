@@ -97,6 +97,7 @@ for (const locale of locales) {
   test(`${locale} has no markup in it, and no line breaks but in mails`, () => {
     for (const [key, text] of Object.entries(messages)) {
       assert.doesNotMatch(text, /<\/?[a-z]|&[a-z]+;/i, `${locale}: ${key}`);
+      assert.doesNotMatch(text, /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/, `${locale}: ${key} sets a direction`);
       if (!key.startsWith('mail.')) assert.doesNotMatch(text, /[\r\n\t]/, `${locale}: ${key}`);
       if (/^mail\..*\.subject$/.test(key)) assert.doesNotMatch(text, /[\r\n]/, `${locale}: ${key}`);
     }
@@ -141,6 +142,24 @@ const typography: readonly {
     except: /^mail\./, // searched by other programs, which may know one hyphen
   },
   {
+    rule: 'an abbreviation stays with its word, by a hyphen at which no line ends',
+    locales: ['de', 'nl', 'uk'],
+    broken: /\b(?:IP|PIN|QR|URL)-\p{L}/u,
+    except: /^mail\./,
+  },
+  {
+    rule: 'a back-up is one word, with a hyphen at which no line ends',
+    locales: ['nl'],
+    broken: /\bback-up/i,
+    except: /^mail\./,
+  },
+  {
+    rule: 'a heading says where its line may end, which is not within a word', // eleven letters fill one of a phone
+    locales: ['zh-Hans', 'zh-Hant'],
+    broken: /\p{sc=Han}{12}/u,
+    except: /^(?!.*\.title$|mail\.(?:grant_replayed|new_device|passkey_copied)\.subject$)/,
+  },
+  {
     rule: 'a word of one letter does not end a line',
     locales: ['cs', 'pl'],
     broken: /(?<![\p{L}\p{N}{’])[aikosuvwz] (?=[\p{L}\p{N}{„])/iu,
@@ -165,6 +184,33 @@ const typography: readonly {
     rule: 'a prefix is joined by a maqaf, at which no line ends before Latin letters',
     locales: ['he'],
     broken: /\p{sc=Hebr}-[\w{]/u,
+  },
+  { rule: 'what is quoted is in « »', locales: ['ar', 'fr', 'uk'], broken: /["“”„]/ },
+  {
+    rule: 'what is quoted is in “ ”',
+    locales: ['es', 'hi', 'it', 'nl', 'pt-BR', 'tr', 'zh-Hans'],
+    broken: /["„«»‘「」]/,
+  },
+  { rule: 'what is quoted is in „ “', locales: ['cs', 'de'], broken: /["”«»‘]/ },
+  { rule: 'what is quoted is in „ ”', locales: ['pl'], broken: /["“«»‘]/ },
+  { rule: 'what is quoted is in 「 」', locales: ['ja', 'zh-Hant'], broken: /["“”„‘’«»]/ },
+  { rule: 'what is quoted is in ‘ ’', locales: ['ko'], broken: /["“”„«»「」]/ },
+  { rule: 'what is quoted is in ״ ״', locales: ['he'], broken: /["“”„‘’«»]/ },
+  {
+    rule: 'a sign after a letter is a full-width one',
+    locales: ['ja', 'zh-Hans', 'zh-Hant'],
+    broken: /[ぁ-ヿ\p{sc=Han}](?:[,:;?!]|\.(?:\s|$))/u,
+  },
+  { rule: 'a sign after a letter is one of the script', locales: ['ar'], broken: /\p{sc=Arab}[,;?]/u },
+  {
+    rule: 'a sentence ends with a danda, and a nasal is a bindu',
+    locales: ['hi'],
+    broken: /[\p{sc=Deva}}]\.(?:\s|$)|ँ/u,
+  },
+  {
+    rule: 'a sentence fits a reader of any gender without two forms of a word',
+    locales: ['cs', 'es', 'fr', 'hi', 'it', 'pl', 'pt-BR', 'uk'],
+    broken: /\p{L}\(-?\p{L}{1,2}\)|था\/थी|[oa]\/[oa]\b|·e\b/u,
   },
 ];
 for (const { rule, locales: held, broken, except } of typography) {
@@ -191,6 +237,9 @@ test('no line ends between a number and its unit', () => {
     ['de', 'vor 5 Tagen', 'vor 5\u00a0Tagen'],
     ['uk', '24 лютого 2027 р.', '24 лютого 2027\u00a0р.'],
     ['ja', '10 分前', '10分前'],
+    ['zh-Hans', '10分钟前', '10\u00a0分钟前'],
+    ['zh-Hant', '10 分鐘前', '10\u00a0分鐘前'],
+    ['zh-Hans', '2027年2月24日', '2027年2月24日'],
     ['en', '24 February 2027', '24 February 2027'],
   ];
   for (const [locale, text, together] of told) assert.equal(withUnit(locale, text), together);
@@ -306,6 +355,33 @@ test('one word for one thing: people read of apps, developers and administrators
       const words = text.replace(/\{\w+\}/g, '');
       if (forPeople.test(key) && !forOthers.test(key)) assert.doesNotMatch(words, /\bclients?\b/i, `${locale}: ${key}`);
     }
+  }
+});
+
+/** Words beside those of `docs/glossary` for the same things, and words of another region or of a manner that the pages do not have. */
+const strays: Readonly<Record<string, RegExp>> = {
+  ar: /مزوّ?د/,
+  cs: /propojen/,
+  de: /Backup-Code|Administration|\bvertraute/i,
+  es: /\baplicaci|\bañad/i,
+  fr: /\bmoyens? de connexion/i,
+  he: /הפעלות|להתנתק|מקושר/,
+  hi: /प्रदाता|समूह|अक्षम|सहेज|समाप्त|पहुंच (?:दी|खत्म|रही)/,
+  it: /\bfornitor|\bchiave di accesso/i,
+  ja: /プロバイダー|ブラウザー|サインイン|ユーザ(?!ー)/,
+  ko: /비활성화|공급자|클릭/,
+  nl: /\binlog[ ,.?]|\bverbonden\b|\baanmeld(?:en|ing)\b/i,
+  pl: /\bsposob[yu] logowania/i,
+  'pt-BR': /\baplicativo/i,
+  uk: /служб|(?<!\p{L})обер[іе]/iu,
+  'zh-Hans': /帐户|帐号|提供方|登陆/,
+  'zh-Hant': /帳號|供應商|設備|默認/,
+};
+
+test('one word for one thing: that of the glossary', () => {
+  for (const [locale, stray] of Object.entries(strays)) {
+    const messages = read(locale);
+    for (const key of forPeople) assert.doesNotMatch(messages[key]!, stray, `${locale}: ${key}, see docs/glossary`);
   }
 });
 
