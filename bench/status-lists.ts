@@ -92,7 +92,9 @@ async function exchanges(pairs: number) {
       const second = await once(order[1]!);
       const [given, without] = order[0] ? [first, second] : [second, first];
       found.push({ rate: given.rate / without.rate, us: given.us / without.us });
-      progress(`pair ${pair + 1}: ${found.at(-1)!.rate.toFixed(2)} times the rate`);
+      progress(
+        `pair ${pair + 1}: ${found.at(-1)!.rate.toFixed(2)} times the rate, ${Math.round(given.us)} and ${Math.round(without.us)} µs`,
+      );
     }
     return {
       pairs,

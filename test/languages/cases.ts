@@ -24,13 +24,23 @@ export type McpProgram = (typeof mcpPrograms)[number];
 export const scimCheckers = ['scim2-tester'] as const;
 export type ScimChecker = (typeof scimCheckers)[number];
 
-export const caseNames: readonly string[] = [...clients, ...resourceServers, ...mcpPrograms, ...scimCheckers];
+/** Libraries that read lists of revoked tokens. */
+export const statusListReaders = ['sd-jwt-status-list', 'token-status-list'] as const;
+export type StatusListReader = (typeof statusListReaders)[number];
+
+export const caseNames: readonly string[] = [
+  ...clients,
+  ...resourceServers,
+  ...mcpPrograms,
+  ...statusListReaders,
+  ...scimCheckers,
+];
 
 /** How `main.ts` hands its choice to the files that it runs; without it, a file runs all its cases. */
 export const choiceVariable = 'TEST_LANGUAGES_ONLY';
 
 /** Asked before a case is registered: a run of one case is to show that one alone. */
-export function isChosen(name: ClientName | ResourceServerName | McpProgram | ScimChecker): boolean {
+export function isChosen(name: ClientName | ResourceServerName | McpProgram | StatusListReader | ScimChecker): boolean {
   const chosen = process.env[choiceVariable];
   return chosen === undefined || chosen.split(',').includes(name);
 }

@@ -8,7 +8,15 @@ import { run } from 'node:test';
 import { spec as Spec, type TestEvent } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
 import { globalSetup, globalTeardown } from '../support/global-setup.ts';
-import { caseNames, choiceVariable, clients, mcpPrograms, resourceServers, scimCheckers } from './cases.ts';
+import {
+  caseNames,
+  choiceVariable,
+  clients,
+  mcpPrograms,
+  resourceServers,
+  scimCheckers,
+  statusListReaders,
+} from './cases.ts';
 
 const usage = `Usage: npm run test:clients [-- --only NAME]...
 
@@ -22,6 +30,7 @@ case whose tools or network are missing is skipped.
 Relying parties:   ${clients.join(', ')}
 Resource servers:  ${resourceServers.join(', ')}
 MCP:               ${mcpPrograms.join(', ')}
+Status lists:      ${statusListReaders.join(', ')}
 SCIM:              ${scimCheckers.join(', ')}`;
 
 type Outcome = { name: string; failed: boolean; skipped: string | undefined; seconds: number };
@@ -46,6 +55,7 @@ async function runAll(chosen: readonly string[]): Promise<Outcome[]> {
     ...(clients.some((name) => chosen.includes(name)) ? ['clients.ts'] : []),
     ...(resourceServers.some((name) => chosen.includes(name)) ? ['resource-servers.ts'] : []),
     ...(mcpPrograms.some((name) => chosen.includes(name)) ? ['mcp.ts'] : []),
+    ...(statusListReaders.some((name) => chosen.includes(name)) ? ['status-lists.ts'] : []),
     ...(scimCheckers.some((name) => chosen.includes(name)) ? ['scim.ts'] : []),
   ].map((file) => join(import.meta.dirname, file));
   const outcomes: Outcome[] = [];
