@@ -128,11 +128,11 @@ const actions = {
   signals: {
     'signal_stream.created': 'administrators',
     'signal_stream.edited': 'administrators',
-    'signal_stream.enabled': 'administrators',
-    'signal_stream.paused': 'administrators',
+    'signal_stream.enabled': 'client_id',
+    'signal_stream.paused': 'client_id',
     'signal_stream.disabled': 'administrators',
-    'signal_stream.replayed': 'administrators',
-    'signal_stream.deleted': 'administrators',
+    'signal_stream.replayed': 'client_id',
+    'signal_stream.deleted': 'client_id',
   },
   providers: {
     'provider.created': 'administrators',

@@ -9,6 +9,7 @@ import { logoutOperations } from './logout/operations.ts';
 import { ownClients } from './navigation.ts';
 import { clientOwner, recentClientOwner } from './owner.ts';
 import { clientSecretRoutes } from './secrets/routes.ts';
+import { ownSignalOperations } from './signals/operations.ts';
 
 /** The developer console, and the same as `/v1/oauth/clients` (specification §4.16, §4.17). */
 export async function developerRoutes(app: FastifyInstance, deps: Deps) {
@@ -16,5 +17,5 @@ export async function developerRoutes(app: FastifyInstance, deps: Deps) {
   await clientFormRoutes(app, deps, clientOwner, ownClients);
   await clientSecretRoutes(app, deps, recentClientOwner, ownClients);
   await clientTestRoutes(app, deps);
-  addOperations(app, deps, [...ownClientOperations, ...logoutOperations]);
+  addOperations(app, deps, [...ownClientOperations, ...logoutOperations, ...ownSignalOperations]);
 }

@@ -42,10 +42,10 @@ type ManageDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'vault'>;
 const actsAnHour = 600;
 
 /**
- * Counts something that a receiver does with its stream: each is a row for good, or for weeks. What it polls and acknowledges is not counted.
+ * Counts something that a receiver, or the owner of a client, does with its stream: each is a row for good, or for weeks. What it polls and acknowledges is not counted.
  * @throws {RequestError} `rate_limited`.
  */
-export const countAct = (deps: CounterDeps, { id }: Receiver): Promise<void> =>
+export const countAct = (deps: CounterDeps, { id }: Pick<Receiver, 'id'>): Promise<void> =>
   windowLimit(deps, { name: 'signal-stream', limit: actsAnHour, windowSeconds: 3600 }).take(id);
 
 /**
@@ -86,6 +86,9 @@ const recorded = ({ credential_id, client_id, method, endpoint_url, events_reque
   ...(endpoint_url !== null && { origin: originOf(endpoint_url) }),
   events: deliveredTo({ events_requested }),
 });
+
+/** In the state after, of which owner's the act is. */
+export const ofClient = ({ client_id }: Pick<Stream, 'client_id'>) => (client_id === null ? {} : { client_id });
 
 type Wanted = WantedStream & { stream_id: string };
 
@@ -186,14 +189,14 @@ const actions = {
 export async function setStatus(
   deps: Pick<Deps, 'db' | 'clock'>,
   caller: Caller,
-  { stream_id, status: before, reason }: Stream,
+  { stream_id, client_id, status: before, reason }: Stream,
   to: { status: StreamStatus; reason: string | null },
   beside: readonly Sql[] = [],
 ): Promise<void> {
   if (before === to.status && reason === to.reason) return;
   // What was queued while it was disabled: what comes behind the change is for its receiver.
   if (before === 'disabled') await dropWaiting(deps, stream_id);
-  const states = { before: { status: before }, after: { status: to.status } };
+  const states = { before: { status: before }, after: { status: to.status, ...ofClient({ client_id }) } };
   const event = { action: actions[to.status], ...caller, target: stream_id, ...states };
   await change(deps, to.reason === null ? event : { ...event, reason: to.reason }, updateStream(stream_id, to), beside);
   if (to.status === 'disabled') await dropWaiting(deps, stream_id);
@@ -207,7 +210,13 @@ export const dropWaiting = ({ db }: Pick<Deps, 'db'>, stream_id: StreamId) =>
 export const deleteStream = (deps: Pick<Deps, 'db' | 'clock'>, caller: Caller, stream: Stream): Promise<void> =>
   change(
     deps,
-    { action: 'signal_stream.deleted', ...caller, target: stream.stream_id, before: recorded(stream) },
+    {
+      action: 'signal_stream.deleted',
+      ...caller,
+      target: stream.stream_id,
+      before: recorded(stream),
+      after: ofClient(stream),
+    },
     markStreamDeleted(stream.stream_id, now(deps)),
   );
 

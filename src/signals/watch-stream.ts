@@ -6,15 +6,15 @@ import { readCredential } from '../entitlements/statements.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { now } from '../platform/clock.ts';
 import type { StoreDeps } from '../platform/deps.ts';
-import { invalidState } from '../platform/errors.ts';
+import { invalidState, notFound } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { uriOf } from './events.ts';
-import { deleteStream, setStatus } from './manage-stream.ts';
+import { deleteStream, ofClient, setStatus } from './manage-stream.ts';
 import { lastDelivered, listStreams, lockStream, noticesOf, type Stream, signalDeliveries, streamOf } from './store.ts';
 import { deliveredTo, requireStream } from './stream.ts';
 import { sendVerification } from './verify-stream.ts';
 
-// What administrators do with the streams of receivers.
+// What administrators do with the streams of receivers, and owners with those of their clients.
 
 const permission: Permission = 'signals:manage';
 type WatchDeps = StoreDeps & Pick<Deps, 'clients'>;
@@ -90,6 +90,13 @@ export async function streamOfClient(deps: WatchDeps, client_id: string) {
   return { stream: one, latest: deliveries };
 }
 
+/** @throws {RequestError} `not_found` if it has none. */
+export async function requireStreamOfClient({ db }: Pick<Deps, 'db'>, client_id: string): Promise<Stream> {
+  const stream = await streamOf(db, client_id);
+  if (!stream) throw notFound();
+  return stream;
+}
+
 /** Newest first, a page at a time. @throws {RequestError} `not_found`; `invalid_request` for an `after` that no page has given. */
 export async function findSignals(deps: StoreDeps, stream_id: string, search?: DeliverySearch) {
   const stream = await requireStream(deps, stream_id);
@@ -112,10 +119,11 @@ export async function setStreamStatus(
   caller: Caller,
   stream_id: string,
   status: 'enabled' | 'paused',
+  why = 'Paused by an administrator.',
 ): Promise<{ stream_id: string }> {
   const stream = await requireStream(deps, stream_id);
   if (stream.status === status) throw invalidState(status);
-  const reason = status === 'paused' ? 'Paused by an administrator.' : null;
+  const reason = status === 'paused' ? why : null;
   const members = { status, ...(reason !== null && { reason }) };
   const notice = {
     delivery_id: newId('msg'),
@@ -149,7 +157,7 @@ export async function resendSignal(
     receiver_id: stream_id,
     delivery_id,
     from: ['dead'],
-    event: { action: 'signal_stream.replayed', after: { stream_id } },
+    event: { action: 'signal_stream.replayed', after: { stream_id, ...ofClient(stream) } },
     lock: lockStream(stream.stream_id),
   });
 }

@@ -19,7 +19,7 @@ import { plain } from '../support/plain-sql.ts';
 import { connectionStatements, exceptionsIn, postgresMigrations, tableBelow } from '../support/portable-sql.ts';
 import { basic, verifier } from '../support/relying-party.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
-import { signalClient } from '../support/signal-receiver.ts';
+import { signalApp, signalClient } from '../support/signal-receiver.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import { inTheWayOf, withoutSchema } from '../support/sql-places.ts';
 import type { TestUser } from '../support/test-user.ts';
@@ -127,6 +127,24 @@ async function stream({ signet }: Given): Promise<Call> {
   return { authorization: client.service.authorization, body: { stream_id } };
 }
 const watchedStream = async (given: Given) => ({ path: { stream_id: String((await stream(given)).body?.stream_id) } });
+/** Of a client of the user. */
+async function ownStream(given: Given) {
+  const { client, create } = await signalApp(given.signet, { owner: given.user });
+  const { stream_id } = await create();
+  return { call: { ...asUser(given), path: { client_id: client.client_id } }, stream_id };
+}
+const ofOwnStream = async (given: Given): Promise<Call> => (await ownStream(given)).call;
+
+async function deadSignal({ signet }: Given, stream_id: string): Promise<string> {
+  const delivery_id = `msg_x.${stream_id}`;
+  await plain(signet.deps.db).run(
+    `insert into signal_deliveries (delivery_id, stream_id, event_id, ordinal, event_type, payload, created_at, attempts, dead_at)
+     values ($1, $2, 'evt_x', 0, 'verification', '{"members":{}}', 1, 1, 2)`,
+    [delivery_id, stream_id],
+  );
+  return delivery_id;
+}
+
 const asQuery = ({ authorization, body }: Call): Call => ({
   authorization,
   query: { stream_id: String(body?.stream_id) },
@@ -262,6 +280,20 @@ const calls: Record<string, Prepare> = {
     ...asUser(given),
     path: await deadLogout(given),
   }),
+  'get /v1/oauth/clients/{client_id}/signal-stream': ofOwnStream,
+  'delete /v1/oauth/clients/{client_id}/signal-stream': ofOwnStream,
+  'get /v1/oauth/clients/{client_id}/signal-stream/deliveries': ofOwnStream,
+  'post /v1/oauth/clients/{client_id}/signal-stream/pause': ofOwnStream,
+  'post /v1/oauth/clients/{client_id}/signal-stream/enable': async (given) => {
+    const { call } = await ownStream(given);
+    await given.user.browser.postJson(`/v1/oauth/clients/${call.path.client_id}/signal-stream/pause`, {});
+    return call;
+  },
+  'post /v1/oauth/clients/{client_id}/signal-stream/send-verification': ofOwnStream,
+  'post /v1/oauth/clients/{client_id}/signal-stream/deliveries/{delivery_id}/replay': async (given) => {
+    const { call, stream_id } = await ownStream(given);
+    return { ...call, path: { ...call.path, delivery_id: await deadSignal(given, stream_id) } };
+  },
   'get /v1/oauth/clients/{client_id}/secrets': async (given) => ({
     ...asUser(given),
     path: { client_id: await approved(given) },
@@ -496,13 +528,7 @@ const calls: Record<string, Prepare> = {
   'delete /v1/admin/signal-streams/{stream_id}': watchedStream,
   'post /v1/admin/signal-streams/{stream_id}/deliveries/{delivery_id}/replay': async (given) => {
     const { path } = await watchedStream(given);
-    const delivery_id = `msg_x.${path.stream_id}`;
-    await plain(given.signet.deps.db).run(
-      `insert into signal_deliveries (delivery_id, stream_id, event_id, ordinal, event_type, payload, created_at, attempts, dead_at)
-       values ($1, $2, 'evt_x', 0, 'verification', '{"members":{}}', 1, 1, 2)`,
-      [delivery_id, path.stream_id],
-    );
-    return { path: { ...path, delivery_id } };
+    return { path: { ...path, delivery_id: await deadSignal(given, path.stream_id) } };
   },
   'get /v1/admin/webhooks': () => ({}),
   'post /v1/admin/webhooks': () => ({}),

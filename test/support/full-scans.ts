@@ -13,6 +13,7 @@ const smallTables = new Set([
   'apis', // these two: as many as an operator has APIs, and no more than a limit
   'api_scopes',
   'groups', // no more than a limit
+  'group_changes', // a row for each that was renamed or deleted in the last minutes
   'attributes', // no more than a limit
   'approved_hosts',
   'providers', // no more than a limit

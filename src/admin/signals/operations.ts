@@ -1,9 +1,9 @@
 import type { AdministrativePermission } from '../../accounts/permissions.ts';
-import { deliveryMembers, deliveryQuery, describeDeliveries } from '../../deliveries/operation-parts.ts';
-import { nullable, operation, Time } from '../../platform/http/operation.ts';
+import { describeDeliveries } from '../../deliveries/operation-parts.ts';
+import { signalList, streamMembers } from '../../developer/signals/operations.ts';
+import { operation } from '../../platform/http/operation.ts';
 import { list, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
-import { streamStatuses } from '../../signals/statements.ts';
 import {
   findSignals,
   removeStream,
@@ -24,30 +24,6 @@ const changeOfStream = {
   refusals: ['not_found', 'invalid_state'],
 } as const;
 
-const Count = (description: string) => Type.Integer({ minimum: 0, description });
-const record = {
-  stream_id: Type.String({ description: 'ID of the stream.' }),
-  credential_id: Type.String({ description: 'The service credential or client of the receiver: `aud` of its tokens.' }),
-  client_id: nullable(
-    Type.String({ description: 'The client about whose users alone it is. Null: a service credential, all users.' }),
-  ),
-  receiver: Type.String({ description: 'Name of the service credential or client.' }),
-  credential_active: Type.Boolean({
-    description:
-      'False: it is retired, has expired or has lost the permission `signals:manage`, or is a client that is not approved, and nothing is sent.',
-  }),
-  description: nullable(Type.String()),
-  method: Type.Enum(['push', 'poll'], { description: 'How tokens get to the receiver.' }),
-  endpoint_url: nullable(Type.String({ description: 'Null of a stream that is polled.' })),
-  events: Type.Array(Type.String(), { description: 'The URIs of what is sent.' }),
-  status: Type.Enum([...streamStatuses]),
-  reason: nullable(Type.String({ description: 'Why it has this status.' })),
-  created_at: Time,
-  waiting: Count('Tokens that wait; at most 501 are counted in each part of the store.'),
-  delivered: Count('Tokens that were accepted in the last week, counted alike.'),
-  dead: Count('Tokens that were given up or refused in the last 30 days, counted alike.'),
-  last_delivered_at: nullable(Time),
-};
 const onlyId = (description: string) => ({
   description,
   schema: Type.Object({ stream_id: Type.String({ description: 'ID of the stream.' }) }),
@@ -63,7 +39,7 @@ export const signalOperations = {
     summary: 'List the event streams of all receivers',
     answer: {
       description: 'Oldest first.',
-      schema: Type.Object({ streams: Type.Array(Type.Object(record), { description: 'All of them.' }) }),
+      schema: Type.Object({ streams: Type.Array(Type.Object(streamMembers), { description: 'All of them.' }) }),
     },
     run: async (deps) => ({ streams: await watchedStreams(deps) }),
     command: {
@@ -90,7 +66,7 @@ export const signalOperations = {
     method: 'GET',
     path: `${endpoint}/:stream_id`,
     summary: 'Read the event stream of a receiver',
-    answer: { description: 'The stream.', schema: Type.Object(record) },
+    answer: { description: 'The stream.', schema: Type.Object(streamMembers) },
     refusals: ['not_found'],
     run: (deps, { stream_id }) => watchedStream(deps, stream_id),
   }),
@@ -101,22 +77,7 @@ export const signalOperations = {
     method: 'GET',
     path: `${endpoint}/:stream_id/deliveries`,
     summary: 'List the tokens of an event stream',
-    query: deliveryQuery,
-    answer: {
-      description: 'Newest first. `delivery_id` is the `jti`.',
-      schema: Type.Object({
-        deliveries: Type.Array(
-          Type.Object({
-            ...deliveryMembers,
-            event_id: Type.String({ description: 'Of the audit log; `txn` of the token.' }),
-            event_type: Type.String({ description: 'URI of the event.' }),
-            user_id: nullable(Type.String({ description: 'Null: it is about the stream itself.' })),
-          }),
-        ),
-        next: nullable(Type.String()),
-      }),
-    },
-    refusals: ['not_found', 'invalid_request'],
+    ...signalList,
     run: (deps, { stream_id, query }) => findSignals(deps, stream_id, query),
     command: {
       name: 'signals deliveries',

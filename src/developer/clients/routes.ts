@@ -10,6 +10,7 @@ import { type Parameters, readChoice } from '../../platform/http/parameters.ts';
 import { notice } from '../../platform/pages/form.ts';
 import type { Html } from '../../platform/pages/html.ts';
 import { type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
+import type { View } from '../../platform/pages/view.ts';
 import { normalizeName } from '../../platform/text.ts';
 import { streamOfClient } from '../../signals/watch-stream.ts';
 import { readPeriod } from '../../statistics/periods.ts';
@@ -22,11 +23,26 @@ import { clientAlertPage, clientAlertsPage } from '../alerts/page.ts';
 import { retry } from '../logout/operations.ts';
 import { logoutSection } from '../logout/page.ts';
 import { clientOwner, type Owner, recentClientOwner } from '../owner.ts';
+import { ownSignals } from '../signals/operations.ts';
 import { signalSection } from '../signals/page.ts';
 import { clientListPage, clientPage, deletePage } from './page.ts';
 
 const base = '/developer/clients/:client_id' as const;
 type OwnerContext = PageContext<{ owner: Owner }, typeof base>;
+
+const doneWith = {
+  pause: 'paused',
+  enable: 'enabled',
+  verify: 'verified',
+  resend: 'replayed',
+  delete: 'deleted',
+} as const;
+
+function doneNotice(view: View, done: string | undefined): Html | false {
+  if (done === 'resent') return notice(view.t('logouts.resent'));
+  const name = Object.values(doneWith).find((one) => one === done);
+  return name !== undefined && notice(view.t(`admin.signals.done.${name}`));
+}
 
 /** A user's clients: the list, and the pages of each one. */
 export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
@@ -69,14 +85,14 @@ export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
       countLogoutDeliveries(deps, client.client_id),
       streamOfClient(deps, client.client_id),
     ]);
-    const outcome = problem || (query.done === 'resent' && notice(view.t('logouts.resent')));
+    const outcome = problem || doneNotice(view, query.done);
     const logouts = logoutSection(view, client, { found, counts, state });
     return activityPage(view, client, activity, {
       issuer: deps.config.baseUrl,
       charts: clientCharts(view, `/developer/clients/${client.client_id}/activity`, statistics),
       outcome,
       logouts,
-      signals: signalSection(view, stream),
+      signals: signalSection(view, client, stream),
     });
   };
   pages.show(activityPath, (context) => showActivity(context, context));
@@ -96,6 +112,17 @@ export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
     explains: ({ code }) => code === 'invalid_state' || code === 'rate_limited',
     redraw: showActivity,
   });
+
+  for (const name of ['pause', 'enable', 'verify', 'resend', 'delete'] as const) {
+    pages.run(ownSignals[name], {
+      path: `${base}/signals/${name === 'resend' ? 'replay' : name}`,
+      ...(name === 'resend' && { input: ({ delivery_id = '' }: Parameters) => ({ delivery_id }) }),
+      done: `${activityPath}?done=${doneWith[name]}`,
+      page: activityPath,
+      explains: ({ code }) => code === 'invalid_state' || code === 'rate_limited',
+      redraw: showActivity,
+    });
+  }
 
   const deletePath = `${base}/delete` as const;
   const guardedPages = pagesFor(app, deps, recentClientOwner);

@@ -1,11 +1,13 @@
+import type { Client } from '../../clients/client.ts';
 import { deliveryItems } from '../../deliveries/page.ts';
 import { type Html, html, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
 import { badge, emptyList } from '../../platform/pages/lists.ts';
 import type { View } from '../../platform/pages/view.ts';
 import type { StreamOfClient } from '../../signals/watch-stream.ts';
+import { clientPath } from '../navigation.ts';
 
-/** The client's stream of security events; nothing for one that has none. Only the client itself changes it. */
-export function signalSection(view: View, found: StreamOfClient | undefined): Html | false {
+/** The client's stream of security events; nothing for one that has none. */
+export function signalSection(view: View, client: Client, found: StreamOfClient | undefined): Html | false {
   if (found === undefined) return false;
   const { stream, latest } = found;
   const isWell = stream.status === 'enabled' && stream.credential_active;
@@ -24,7 +26,21 @@ ${
     : html`<ul class="items">${deliveryItems(view, latest, {
         title: ({ event_type, user_id }) =>
           html`<code>${event_type.split('/').at(-1)}</code>${user_id !== null && html` ${view.t('developer.user')}: <code>${user_id}</code>`}`,
-        resend: undefined,
+        resend: isWell && stream.method === 'push' ? `${pathOf(client)}/replay` : undefined,
       })}</ul>`
-}`;
 }
+${client.status === 'approved' && changes(view, client, stream.status === 'enabled')}
+<details><summary>${view.t('admin.signals.delete')}</summary>
+<p class="soft">${view.t('developer.signals.delete.what')}</p>
+<form method="post" action="${pathOf(client)}/delete"><button type="submit" class="danger" id="signal-delete">${view.t('admin.signals.delete.submit')}</button></form>
+</details>`;
+}
+
+const pathOf = (client: Client): string => `${clientPath(client)}/signals`;
+
+const changes = (view: View, client: Client, isEnabled: boolean): Html => html`<div class="actions">
+${(['verify', isEnabled ? 'pause' : 'enable'] as const).map(
+  (name) =>
+    html`<form method="post" action="${pathOf(client)}/${name}"><button type="submit" class="quiet" id="signal-${name}">${view.t(`admin.signals.${name}`)}</button></form>`,
+)}
+</div>`;

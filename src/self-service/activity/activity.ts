@@ -34,7 +34,10 @@ export const ActivityRecord = Type.Object({
   ),
   group: nullable(
     Type.Object(
-      { group_id: Type.String(), name: nullable(Type.String({ description: 'Null if it was deleted.' })) },
+      {
+        group_id: Type.String({ description: 'ID of the group.' }),
+        name: nullable(Type.String({ description: 'Null if it was deleted.' })),
+      },
       { description: 'The group that the account joined or left.' },
     ),
   ),
