@@ -55,6 +55,24 @@ onBothEngines('a code in a mail signs in, once, as one factor, and on to the app
   assert.equal(await isIn(again), false);
 });
 
+onBothEngines(
+  'the mail says which browser has asked, so that its reader types no code of another',
+  async (t, engine) => {
+    const signet = await startSignet(t, { engine, mail: true, env: { ...on, SIGNET_TRUST_PROXY: '1' } });
+    const user = await signet.newUser();
+    const headers = {
+      'content-type': 'application/x-www-form-urlencoded',
+      'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+      'x-forwarded-for': '198.51.100.24',
+    };
+    const body = String(new URLSearchParams({ username: user.email, password: '' }));
+    const answer = await signet.newBrowser().send('/signin/mail-code', { method: 'POST', headers, body });
+    assert.equal(answer.status, 303, answer.text);
+    const { text, html } = await signet.mailbox.next(user.email, sentence('mail.sign_in_code.subject'));
+    for (const shown of [text, html]) assert.match(String(shown), /Firefox, Linux[\s\S]*198\.51\.100\.24/);
+  },
+);
+
 onBothEngines('the second factor follows where there is one', async (t, engine) => {
   const signet = await start(t, engine);
   const user = await signet.signedInUser();

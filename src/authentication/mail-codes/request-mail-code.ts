@@ -9,6 +9,7 @@ import { bucketOf, digest, newSecretIn, newUserId } from '../../platform/ids.ts'
 import { addressKey } from '../../platform/ip-address.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
 import { type LinkRequest, limitMailRequests } from '../account-links/sign-up.ts';
+import { deviceName } from '../sessions/browser.ts';
 import { insertMailCode, mailCodeSeconds, maySignInByMail } from '../sessions/mail-codes.store.ts';
 import { findKnownDevice } from '../sessions/store.ts';
 
@@ -24,30 +25,38 @@ const grouped = (code: string): string => `${code.slice(0, digits / 2)} ${code.s
 
 /**
  * Mails a code that signs in, to the address as the account spells it. It is good in the browser that has the returned secret, and
- * there alone, so that a code that its reader gives away opens nothing. For an address without an account, with one that has
- * not proved it or is disabled, and beyond the mails that a mailbox may get, the same statements run, and no mail is stored.
+ * there alone. The mail says which that is: an attacker may ask for a code, and then its reader for the code. For an address without an
+ * account, with one that has not proved it or is disabled, and beyond the mails that a mailbox may get, the same statements run, and no mail
+ * is stored.
  * Browsers in which the user has signed in have mails of their own to ask for: others cannot use them up.
  * @returns the secret for the cookie.
  * @throws {RequestError} `invalid_request` for an invalid address; `rate_limited` per IP address.
  */
 export async function requestMailCode(
   deps: MailDeps & PlacementDeps,
-  request: LinkRequest & { deviceToken: string },
+  request: LinkRequest & { deviceToken: string; userAgent: string | undefined },
 ): Promise<string> {
-  const { email, locale, address, deviceToken, request_id, next } = request;
+  const { email, locale, address, deviceToken, userAgent, request_id, next } = request;
   await limitMailRequests(deps, request);
   const user = await findUserByEmail(deps, email);
   const bucket = user ? bucketOf(user.user_id) : deps.placement.bucketOfEmail(email);
   const user_id = user?.user_id ?? newUserId(bucket);
   const part = user ? deps.db.of(user.user_id) : partOfEmail(deps, email);
-  const device = await findKnownDevice(deps.db, user_id, deviceToken, 0);
-  const kind = device === undefined ? 'sign-in-code' : 'sign-in-code-known';
+  const known = await findKnownDevice(deps.db, user_id, deviceToken, 0);
+  const kind = known === undefined ? 'sign-in-code' : 'sign-in-code-known';
   const sendsMail = await mayMailTo(deps, kind, email, part);
   const token = newSecretIn(bucket, 'mc_');
   const code = newCode();
   const to = { email: user?.email ?? email.trim(), name: user?.name ?? null, locale: user?.locale ?? locale };
   const at = now(deps);
-  const values = { code: grouped(code), minutes: mailCodeSeconds / 60, expires_at: at + mailCodeSeconds };
+  const device = deviceName(userAgent) ?? '?';
+  const values = {
+    code: grouped(code),
+    minutes: mailCodeSeconds / 60,
+    expires_at: at + mailCodeSeconds,
+    device,
+    address,
+  };
   const stored = {
     token_hash: digest(token),
     user_id,

@@ -93,7 +93,9 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
       return answerForm(reply, view, {
         async act() {
           requireCookie(deps, request, reply);
-          const asked = { ...returnTarget, email: username, locale: view.locale, address: request.ip, deviceToken };
+          const userAgent = request.headers['user-agent'];
+          const by = { address: request.ip, deviceToken, userAgent };
+          const asked = { ...returnTarget, ...by, email: username, locale: view.locale };
           const token = await requestMailCode(deps, asked);
           setCookie(reply, deps.config, cookieNames(deps.config).mailCode, token, mailCodeSeconds);
           return mailCodePath;
