@@ -54,14 +54,19 @@ testSignet(
     // Adding a subject that is not its own is refused as one that is unknown, and so is removing it.
     for (const endpoint of ['add_subject_endpoint', 'remove_subject_endpoint']) {
       for (const user of [theirs, nobodys]) {
-        const subject = { format: 'iss_sub', iss: signet.url, sub: user.user_id };
-        const unknown = { ...subject, sub: 'usr_0000000000000000000000' };
         const { stream_id } = stream;
-        const [asked, made] = [
-          await app.call('POST', endpoint, { stream_id, subject }),
-          await app.call('POST', endpoint, { stream_id, subject: unknown }),
-        ];
-        assert.deepEqual([asked.status, asked.text], [404, made.text]);
+        const bySub = { format: 'iss_sub', iss: signet.url, sub: user.user_id };
+        const byAddress = { format: 'email', email: user.email };
+        for (const [subject, unknown] of [
+          [bySub, { ...bySub, sub: 'usr_0000000000000000000000' }],
+          [byAddress, { ...byAddress, email: 'nobody@example.com' }],
+        ]) {
+          const [asked, made] = [
+            await app.call('POST', endpoint, { stream_id, subject }),
+            await app.call('POST', endpoint, { stream_id, subject: unknown }),
+          ];
+          assert.deepEqual([asked.status, asked.text], [404, made.text]);
+        }
       }
     }
     for (const user of [mine, theirs, nobodys])
@@ -91,6 +96,20 @@ testSignet(
       assert.equal((await app.call(method, endpoint, body)).status, 404, endpoint);
   },
 );
+
+testSignet('an address names a user to a client that may read it, and to no other', { env }, async ({ signet }) => {
+  const app = await signalApp(signet);
+  const { stream_id } = await app.create(everything);
+  for (const [scope, expected] of [
+    ['openid', 404],
+    ['openid email', 204],
+  ] as const) {
+    const user = await signet.signedInUser();
+    await user.obtainTokens(app.client, { scope });
+    const subject = { format: 'email', email: user.email };
+    assert.equal((await app.call('POST', 'remove_subject_endpoint', { stream_id, subject })).status, expected);
+  }
+});
 
 testSignet(
   'a client hears of what ends the access of its user, also that the account was deleted, and then nothing',

@@ -81,7 +81,9 @@ testSignet('a stream that cannot be is refused with the member that is wrong', {
   const { stream_id } = await client.create();
   const { user_id: sub } = await signet.newUser();
   const subjects: [Json, number][] = [
-    [{ format: 'email', email: 'person@example.com' }, 400],
+    [{ format: 'opaque', id: sub }, 400],
+    [{ format: 'email' }, 400],
+    [{ format: 'email', email: 'nobody@example.com' }, 404],
     [{ format: 'iss_sub', iss: 'https://other.example.com', sub }, 400],
     [{ format: 'iss_sub', iss: signet.url }, 400],
     [{ format: 'iss_sub', iss: signet.url, sub: 'usr_0000000000000000000000' }, 404],

@@ -190,7 +190,7 @@ for (const [open, whose] of [
         assert.deepEqual((await client.call('GET', `configuration_endpoint?stream_id=${stream_id}`)).json, stream);
       });
 
-      testSignet(`${about}-with-unknown-stream-id, ${by}`, { env }, async ({ signet, t }) => {
+      testSignet(`openid-ssf-stream-control-error-${name}-unknown-stream, ${by}`, { env }, async ({ signet, t }) => {
         const { client, body } = await setUp(signet, t);
         assert.equal((await client.call(verb, 'configuration_endpoint', { stream_id: unknown, ...body })).status, 404);
       });
@@ -225,10 +225,11 @@ for (const [open, whose] of [
       const { client, receiver, body } = await setUp(signet, t);
       const stream = await client.create(body);
       const [one, other] = [await signet.signedInUser(), await signet.signedInUser()];
-      for (const user of [one, other]) await client.meets(user);
+      for (const user of [one, other]) await client.meets(user, 'openid email');
       const { stream_id } = stream;
       const subject = { format: 'iss_sub', iss: signet.url, sub: one.user_id };
-      const removed = await client.call('POST', 'remove_subject_endpoint', { stream_id, subject });
+      const byAddress = { format: 'email', email: one.email };
+      const removed = await client.call('POST', 'remove_subject_endpoint', { stream_id, subject: byAddress });
       assert.deepEqual([removed.status, removed.text], [204, '']);
       await one.browser.post('/signout');
       await other.browser.post('/signout');

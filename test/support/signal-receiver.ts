@@ -29,7 +29,7 @@ export type SignalClient = {
   /** Of the service credential, or of the client. */
   service: Credentials;
   /** Makes somebody a user of the client; a service credential hears of everybody. */
-  meets(user: TestUser): Promise<unknown>;
+  meets(user: TestUser, scope?: string): Promise<unknown>;
   metadata: Json;
   /** @param member of the metadata: the name of an endpoint, or a URL. */
   call(method: string, member: string, body?: unknown, authorization?: string): Promise<Answered>;
@@ -54,7 +54,9 @@ export async function signalApp(
   const client = await signet.registerClient(options);
   const credentials = { client_id: client.client_id, client_secret: String(client.client_secret) };
   const service = { ...credentials, authorization: basic(credentials.client_id, credentials.client_secret) };
-  const opened = await openReceiverOf(signet, service, (user) => user.obtainTokens(client));
+  const opened = await openReceiverOf(signet, service, (user, scope) =>
+    user.obtainTokens(client, scope === undefined ? {} : { scope }),
+  );
   return { ...opened, client };
 }
 
