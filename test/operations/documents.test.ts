@@ -203,6 +203,11 @@ const npmCommands: Record<string, (t: TestContext, given: Given) => Promise<void
     assert.equal(code, 0, output);
     assert.match(output, /set CITUS_SERVERS to URLs of a coordinator and two workers/);
   },
+  'npm run test:conformance': async () => {
+    const { code, output } = await shell(scriptOf('npm run test:conformance')).ended;
+    assert.equal(code, 0, output);
+    assert.match(output, /Skipped: no suite/);
+  },
   'npm run test:clients': async () => {}, // it installs languages' packages; main.test.ts beside it starts it
   'npm run format': async () => {
     const cwd = await scratchFolder('format');
