@@ -70,7 +70,15 @@ async function setStatus(path: string, wanted: boolean): Promise<void> {
 
 const codesOfMeasurement = 300;
 
-/** One server, whose clients ask for a status and do not, in turn. The middle of the ratios of the pairs. */
+/** The geometric mean of ratios, and its standard error. */
+function meanRatio(ratios: readonly number[]) {
+  const logs = ratios.map(Math.log);
+  const mean = logs.reduce((sum, one) => sum + one, 0) / logs.length;
+  const variance = logs.reduce((sum, one) => sum + (one - mean) ** 2, 0) / (logs.length - 1);
+  return { mean: Math.exp(mean), error: Math.exp(mean) * Math.sqrt(variance / logs.length) };
+}
+
+/** One server, whose clients ask for a status and do not, in turn. */
 async function exchanges(pairs: number) {
   const subject = await openSubject();
   try {
@@ -96,10 +104,12 @@ async function exchanges(pairs: number) {
         `pair ${pair + 1}: ${found.at(-1)!.rate.toFixed(2)} times the rate, ${Math.round(given.us)} and ${Math.round(without.us)} µs`,
       );
     }
+    const processor = meanRatio(found.map(({ us }) => us));
     return {
       pairs,
       rate_ratio: median(found.map(({ rate }) => rate)),
-      processor_ratio: median(found.map(({ us }) => us)),
+      processor_ratio: processor.mean,
+      processor_ratio_error: processor.error,
     };
   } finally {
     await subject.remove();

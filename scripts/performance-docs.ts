@@ -70,7 +70,7 @@ export type WindowsRun = Bench & Required<Pick<Bench, 'quietest' | 'flush_ms' | 
 /** What `npm run bench:status-lists -- --json` writes. */
 export type StatusLists = Measured & {
   sizes: { tokens: number; processes: number; lists: number; bytes: number }[];
-  exchange: { pairs: number; rate_ratio: number; processor_ratio: number };
+  exchange: { pairs: number; rate_ratio: number; processor_ratio: number; processor_ratio_error: number };
   revocation: {
     single: { revocations: number; slowest_s: number; middle_s: number };
     mass: { grants: number; all_in_list_s: number; refused_s: number }[];
@@ -512,8 +512,9 @@ ${markdownTable(
   ]),
 )}
 
-A code exchange whose tokens carry a status takes ${decimal(exchange.processor_ratio)} times the processor time of one without: the middle of ${exchange.pairs} pairs on one server,
-in turn. The machine had other work, so the answers per second of a pair, ${decimal(exchange.rate_ratio)} times in the middle, say little.
+A code exchange whose tokens carry a status takes ${decimal(exchange.processor_ratio)} times the processor time of one without, give or take ${decimal(exchange.processor_ratio_error)}: the
+mean of ${exchange.pairs} pairs on one server, in turn, and its standard error. The machine had other work, so the answers per second of a pair, ${decimal(exchange.rate_ratio)} times in the
+middle, say little.
 
 An API that reads nothing but lists refused a revoked token ${single.slowest_s.toFixed(1)} s after the answer of the revocation at most, ${single.middle_s.toFixed(1)} s in the middle of ${single.revocations}
 revocations that came one after the other. After the suspension of an app

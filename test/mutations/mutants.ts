@@ -1022,8 +1022,8 @@ export const mutants: readonly Mutant[] = [
     name: 'status-of-deleted-app-waits-for-its-job',
     breaks: 'decision 82',
     file: 'src/oauth/grants/bulk-revocations.store.ts',
-    text: "where (c.status = 'deleted' or c.status",
-    instead: "where (c.status = 'none' or c.status",
+    text: "and (c.status = 'deleted' or c.status",
+    instead: "and (c.status = 'none' or c.status",
     tests: [
       {
         file: 'test/oauth/status-list-in-time.test.ts',

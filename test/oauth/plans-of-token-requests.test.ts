@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { OneDb } from '../../src/platform/db/db.ts';
+import { newApi } from '../support/apis.ts';
 import { combinedOf, watchStatements } from '../support/full-scans.ts';
 import { plain } from '../support/plain-sql.ts';
 import { basic, tokensOf } from '../support/relying-party.ts';
@@ -51,6 +52,38 @@ test('a token request finds its grant by its key, whatever the statistics say', 
   await plansOf('with 500 grants to one client, and no statistics');
   await plain(db).run('analyze');
   await plansOf('with statistics of them');
+});
+
+// PostgreSQL keeps the new version of a row on its page, and writes no entry of any index, where no column of an index has changed, nor
+// one of its condition.
+test('issuing a token changes no column of an index of grants, with a status neither', async (t) => {
+  const signet = await startSignet(t, { engine: 'postgres' });
+  const { db } = signet.deps;
+  await newApi(signet, ['files:read'], 'https://files.test', { token_status: 'list' });
+  const scope = 'openid offline_access files:read';
+  const client = await signet.registerClient({ allowed_scopes: scope.split(' ') });
+  const user = await signet.signedInUser();
+  const statements = watchStatements(db);
+  const { refresh_token } = await user.obtainTokens(client, { scope });
+  tokensOf(await client.refresh(refresh_token));
+  const changed = statements
+    .keys()
+    .filter((sql) => sql.startsWith('update grants set'))
+    .map((sql) => sql.slice(0, sql.indexOf(' where ')))
+    .toArray();
+  assert.equal(changed.length, 2, 'a code and a refresh');
+  const columns = new Set(
+    changed.flatMap((sql) => [...sql.matchAll(/(?:set|,)\s+(\w+) = /g)].map(([, name]) => name!)),
+  );
+  for (const name of ['refresh_seq', 'status_refs', 'status_refs_before', 'status_window'])
+    assert.ok(columns.has(name), name);
+  const indexes = await plain(db.of(user.user_id) as OneDb).all<{ definition: string }>(
+    "select indexdef as definition from pg_indexes where tablename = 'grants'",
+  );
+  assert.ok(indexes.length > 5);
+  for (const { definition } of indexes) {
+    for (const name of columns) assert.doesNotMatch(definition, new RegExp(`\\b${name}\\b`));
+  }
 });
 
 /** By which the table is read. */

@@ -160,7 +160,7 @@ export const endedClientsAfter = (part: Part, { ended_at, ending_id }: ClientPla
     sql`select c.client_id as ending_id, c.client_id, cast(null as text) as user_id, cast(null as text) as session_id,
                cast(null as text) as kept_session_id, c.grants_epoch + 1 as epoch, 'client_suspended' as reason, c.updated_at as ended_at
           from clients c
-         where (c.status = 'deleted' or c.status = 'suspended' and not exists (
+         where c.status in ('deleted', 'suspended') and (c.status = 'deleted' or c.status = 'suspended' and not exists (
                  select 1 from grant_endings e where e.client_id = c.client_id and e.user_id is null and e.epoch >= c.grants_epoch))
            and c.updated_at >= ${asBigint(ended_at)} and (c.updated_at, c.client_id) > (${asBigint(ended_at)}, ${ending_id})
          order by c.updated_at, c.client_id limit ${limit}`,

@@ -50,6 +50,7 @@ export function keepRevoked(deps: StoreDeps) {
   const parts = new Map<string, PartReader>();
   const closing = new AbortController();
   let readAt: number | undefined;
+  let readUntil = 0;
   let reading: Promise<void> | undefined;
   let askedAt = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -58,7 +59,7 @@ export function keepRevoked(deps: StoreDeps) {
     const at = clock();
     const isKnown = readAt !== undefined && at >= readAt && at - readAt < tolerance * 1000;
     // The last look was long ago: a mass revocation may have begun at any time since.
-    const isLate = !isKnown || at - readAt! > 2 * readEveryMs;
+    const isLate = !isKnown || at - readUntil > 2 * readEveryMs;
     const oldest = now({ clock }) - accessTokenSeconds - tolerance;
     const since = isKnown ? Math.floor(readAt! / 1000) - tolerance - 1 : oldest;
     revoked.forget(oldest);
@@ -69,6 +70,7 @@ export function keepRevoked(deps: StoreDeps) {
     );
     revoked.publish();
     readAt = at;
+    readUntil = clock();
   }
 
   function readOnce(): Promise<void> {
