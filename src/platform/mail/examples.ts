@@ -1,5 +1,6 @@
 import { type Clock, now } from '../clock.ts';
 import type { Config } from '../config.ts';
+import { dateFormat } from '../i18n/formats.ts';
 import { inConsole, type Locale, type MessageDescriptor, translatePlain } from '../i18n/translate.ts';
 import type { Scheme } from './html.ts';
 import { composeMail, type LetterName } from './letters.ts';
@@ -40,7 +41,9 @@ export function exampleMail(
 ) {
   const { baseUrl } = config;
   const translate = (message: MessageDescriptor) => translatePlain(locale, message);
-  const day = new Date(now({ clock }) * 1000).toISOString().slice(0, 10);
+  const inWords = (time: { timeStyle?: 'short' }) =>
+    dateFormat(locale, { dateStyle: 'long', timeZone: 'UTC', ...time }).format(now({ clock }) * 1000);
+  const [day, when] = [inWords({}), `${inWords({ timeStyle: 'short' })} UTC`];
   const { name: service } = config.brand;
   const others = [
     translate({ key: 'reset.stays' }),
@@ -60,7 +63,7 @@ export function exampleMail(
     days: 7,
     device: 'Firefox, Linux',
     email: 'grace@example.com',
-    first: `${day} 09:12 UTC · 203.0.113.7 · okhttp/4.12.0`,
+    first: `${when} · 203.0.113.7 · okhttp/4.12.0`,
     has_password: 'yes',
     has_reason: 'yes',
     invited: 'yes',
@@ -73,16 +76,16 @@ export function exampleMail(
     reason: 'The redirect URI leads to a host that does not belong to you.',
     remaining: 7,
     role: 'reviewer',
-    second: `${day} 09:30 UTC · 198.51.100.24 · python-requests/2.32`,
+    second: `${when} · 198.51.100.24 · python-requests/2.32`,
     signin_url: `${baseUrl}/signin`,
     stop_url: `${baseUrl}/recover/stop/ln_example`,
-    since: `${day} 09:30 UTC`,
+    since: when,
     ...(name === 'reviews_waiting' && { unsubscribe_url: `${baseUrl}/admin/review-mails/example` }),
     url: baseUrl + (paths[name] ?? '/developer/clients/cl_example'),
-    until: `${day} 09:30 UTC`,
+    until: when,
     waiting: waiting.join('\n\n'),
     webhook: 'Billing',
-    when: `${day} 09:30 UTC`,
+    when,
   };
   const ada = { email: 'ada@example.com', name: 'Ada Lovelace', locale };
   return composeMail({ config: { ...config, languages: [locale] }, clock }, ada, name, values, scheme);
