@@ -107,7 +107,6 @@ const connect = (
     const wanted = {
       alg,
       publicClient: variant.client_auth_type === 'none',
-      keys: variant.client_auth_type === 'private_key_jwt' ? newKeyPair('ES256') : undefined,
       more: more.map((one) => one.replace('ALIAS', `${world.suite}test/a/${alias}`)),
     };
     const [client, client2, client_secret_post] = [
@@ -202,7 +201,7 @@ export const runs: readonly Run[] = [
       alg,
     ),
   ]),
-  ...['none', 'client_secret_post', 'private_key_jwt'].map((client_auth_type) => ({
+  ...['none', 'client_secret_post'].map((client_auth_type) => ({
     ...connect(client_auth_type, 'oidcc-test-plan', { ...code, client_auth_type, response_mode: 'default' }),
     without: ['oidcc-server-rotate-keys'],
   })),

@@ -18,7 +18,7 @@ type Credentials = { client_id: string; client_secret: string };
 /** `keys`: for private_key_jwt; `more`: what is said beside to `clients create`. */
 type ClientOptions = {
   alg?: 'EdDSA' | 'RS256';
-  keys?: KeyPair | undefined;
+  keys?: KeyPair;
   profile?: 'fapi2';
   publicClient?: boolean;
   more?: readonly string[];
