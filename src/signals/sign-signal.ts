@@ -11,7 +11,6 @@ export type SignDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'keys' | 'clients'
 /**
  * The security event token of a signal (RFC 8417 §2, SSF 1.0 §4): one event, `sub_id`, and neither `sub` nor `exp`. It is signed each
  * time it is sent, with RS256 (CAEP Interoperability Profile 1.0 §2.6), and differs only by the key, and by the values of claims.
- * `txn` is the same of all signals of one event. Clients get a digest of its id, which counts the events of a process, those of others as well.
  */
 export async function signSignal(
   deps: SignDeps,
@@ -24,7 +23,7 @@ export async function signSignal(
     aud,
     iat: created_at,
     jti: delivery_id,
-    txn: client_id === null ? event_id : digest(`${stream_id} ${event_id}`),
+    txn: txnOf({ stream_id, client_id }, event_id),
     ...(at !== undefined && { toe: at }),
     sub_id: user_id === null ? { format: 'opaque', id: stream_id } : subjectOf(deps.config.baseUrl, user_id, payload),
     events: {
@@ -35,6 +34,13 @@ export async function signSignal(
     },
   });
 }
+
+/**
+ * The same of all signals of one event (RFC 8417 §2.2). Clients and their owners get a digest of its id, which counts the events of a process,
+ * those of others as well.
+ */
+export const txnOf = ({ stream_id, client_id }: Pick<Stream, 'stream_id' | 'client_id'>, event_id: string): string =>
+  client_id === null ? event_id : digest(`${stream_id} ${event_id}`);
 
 /** RFC 9493 §3.2, SSF 1.0 §3.3. */
 function subjectOf(iss: string, sub: string, { email, session_id }: Payload): object {

@@ -10,6 +10,7 @@ import { invalidState, notFound } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { uriOf } from './events.ts';
 import { deleteStream, ofClient, setStatus } from './manage-stream.ts';
+import { txnOf } from './sign-signal.ts';
 import { lastDelivered, listStreams, lockStream, noticesOf, type Stream, signalDeliveries, streamOf } from './store.ts';
 import { deliveredTo, requireStream } from './stream.ts';
 import { sendVerification } from './verify-stream.ts';
@@ -104,6 +105,7 @@ export async function findSignals(deps: StoreDeps, stream_id: string, search?: D
   return {
     deliveries: deliveries.map(({ payload: _, stream_id: __, ordinal: ___, event_type, ...one }) => ({
       ...one,
+      txn: txnOf(stream, one.event_id),
       event_type: uriOf(event_type),
     })),
     next,

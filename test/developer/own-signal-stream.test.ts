@@ -50,6 +50,12 @@ inEachStore(
     const listed = await owner.browser.get(`${api}/deliveries?state=waiting`);
     const failed = ((listed.json?.deliveries ?? []) as Json[]).filter(({ attempts }) => attempts === 1);
     assert.ok(failed.length > 0, listed.text);
+    // An id of the audit log counts what happens to other users, too: administrators alone read it.
+    const told = (await owner.browser.get(`${api}/deliveries`)).text;
+    assert.match(told, /"txn"/);
+    assert.doesNotMatch(told, /event_id|evt_/);
+    const path = `/v1/admin/signal-streams/${stream_id}/deliveries`;
+    assert.match((await administrator.browser.get(path)).text, /"event_id":"evt_/);
     for (const { delivery_id } of failed)
       assert.deepEqual((await owner.browser.postJson(`${api}/deliveries/${delivery_id}/replay`, {})).json, {
         delivery_id,

@@ -1,7 +1,7 @@
 import type { AdministrativePermission } from '../../accounts/permissions.ts';
 import { describeDeliveries } from '../../deliveries/operation-parts.ts';
-import { signalList, streamMembers } from '../../developer/signals/operations.ts';
-import { operation } from '../../platform/http/operation.ts';
+import { signalList, signalMembers, streamMembers } from '../../developer/signals/operations.ts';
+import { nullable, operation } from '../../platform/http/operation.ts';
 import { list, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
 import {
@@ -78,6 +78,15 @@ export const signalOperations = {
     path: `${endpoint}/:stream_id/deliveries`,
     summary: 'List the tokens of an event stream',
     ...signalList,
+    answer: {
+      ...signalList.answer,
+      schema: Type.Object({
+        deliveries: Type.Array(
+          Type.Object({ ...signalMembers, event_id: Type.String({ description: 'Of the audit log.' }) }),
+        ),
+        next: nullable(Type.String()),
+      }),
+    },
     run: (deps, { stream_id, query }) => findSignals(deps, stream_id, query),
     command: {
       name: 'signals deliveries',

@@ -46,19 +46,20 @@ export const streamMembers = {
 };
 
 /** For owners and for administrators. */
+export const signalMembers = {
+  ...deliveryMembers,
+  txn: Type.String({ description: 'Of the token: the same of all tokens about one event.' }),
+  event_type: Type.String({ description: 'URI of the event.' }),
+  user_id: nullable(Type.String({ description: 'Null: it is about the stream itself.' })),
+};
+
+/** For owners and for administrators. */
 export const signalList = {
   query: deliveryQuery,
   answer: {
     description: 'Newest first. `delivery_id` is the `jti`.',
     schema: Type.Object({
-      deliveries: Type.Array(
-        Type.Object({
-          ...deliveryMembers,
-          event_id: Type.String({ description: 'Of the audit log.' }),
-          event_type: Type.String({ description: 'URI of the event.' }),
-          user_id: nullable(Type.String({ description: 'Null: it is about the stream itself.' })),
-        }),
-      ),
+      deliveries: Type.Array(Type.Object(signalMembers)),
       next: nullable(Type.String()),
     }),
   },
@@ -121,7 +122,10 @@ export const ownSignals = {
     path: `${path}/deliveries`,
     summary: 'List the tokens of the event stream of a client',
     description: 'Newest first, with how often each was tried and the last answer.',
-    run: async (deps: Deps, { query, ...of }) => findSignals(deps, (await ownStream(deps, of)).stream_id, query),
+    async run(deps: Deps, { query, ...of }) {
+      const { deliveries, next } = await findSignals(deps, (await ownStream(deps, of)).stream_id, query);
+      return { deliveries: deliveries.map(({ event_id: _, ...one }) => one), next };
+    },
   }),
   pause: operation({
     ...change,
