@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { changeSetting } from '../../src/settings/change-setting.ts';
 import { newAuthenticator } from '../support/authenticator.ts';
 import { sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
@@ -26,3 +27,20 @@ testSignet(
     assert.equal(await advice(other), undefined);
   },
 );
+
+testSignet('who has a passkey is told that the password alone gets in, unless it does not', {}, async ({ signet }) => {
+  const pageOf = async ({ browser }: Awaited<ReturnType<typeof signet.signedInUser>>) =>
+    (await browser.get('/account/security')).text;
+  const user = await signet.signedInUser();
+  assert.match(await pageOf(user), sentence('security.advice'));
+  await user.addPasskey();
+  assert.match(await pageOf(user), sentence('security.advice.passkey'));
+  assert.doesNotMatch(await pageOf(user), sentence('security.advice'));
+  await changeSetting(signet.deps, { actor: 'cli' }, 'SIGNET_SECOND_FACTOR', { value: 'required' });
+  const page = await pageOf(user);
+  assert.match(page, sentence('security.only_passkey'), 'it is this page');
+  assert.doesNotMatch(page, sentence('security.advice.passkey'));
+  await changeSetting(signet.deps, { actor: 'cli' }, 'SIGNET_SECOND_FACTOR', { value: null });
+  await user.enableTotp();
+  assert.doesNotMatch(await pageOf(user), sentence('security.advice.passkey'));
+});

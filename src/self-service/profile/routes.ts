@@ -7,7 +7,7 @@ import { stopOwnPath, stoppedPage } from '../../authentication/factor-recovery/p
 import { recoveryUnderWay, stopOwnRecovery } from '../../authentication/factor-recovery/stop-recovery.ts';
 import { offersPasskey } from '../../authentication/passkeys/routes.ts';
 import { localPath } from '../../authentication/sessions/return-target.ts';
-import { administratorFactorDue } from '../../authentication/sessions/second-factor-policy.ts';
+import { administratorFactorDue, requiresSecondFactor } from '../../authentication/sessions/second-factor-policy.ts';
 import { signedIn } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { now } from '../../platform/clock.ts';
@@ -112,7 +112,7 @@ export async function accountRoutes(app: FastifyInstance, deps: Deps) {
       securityOverview(deps, session.user_id),
       recoveryUnderWay(deps, session.user_id),
     ]);
-    return securityPage(view, overview, { administration, recovery });
+    return securityPage(view, overview, { administration, recovery, isFactorRequired: requiresSecondFactor(deps) });
   });
   pages.post(stopOwnPath, {
     page: '/account/security',

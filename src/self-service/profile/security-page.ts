@@ -16,19 +16,23 @@ type Notices = {
   administration: AdministrationDue;
   /** That the second factors be removed, under way. */
   recovery: FactorRecovery | undefined;
+  /** Whether each sign-in takes a second factor, whatever the account has. */
+  isFactorRequired: boolean;
 };
 
 /** What a user signs in with. */
-export function securityPage(view: View, overview: SecurityOverview, { administration, recovery }: Notices): Page {
-  // A passkey does not protect the password: only TOTP is required after it.
-  const isPasswordEnough = overview.password_changed_at !== null && overview.totp_confirmed_at === null;
+export function securityPage(view: View, overview: SecurityOverview, notices: Notices): Page {
+  const { administration, recovery, isFactorRequired } = notices;
+  // A passkey does not protect the password: only TOTP is required after it, unless the operator requires a second factor.
+  const isPasswordEnough =
+    overview.password_changed_at !== null && overview.totp_confirmed_at === null && !isFactorRequired;
   return {
     title: view.plain('security.title'),
     tab: accountTab('security'),
     content: html`<h1>${view.t('security.title')}</h1>
 <p class="soft">${view.t('security.intro')}</p>
 ${recovery && recoveryNotice(view, recovery)}${administration && html`<div class="alert"><p>${administration.isDue ? view.t('security.admin_due') : view.t('security.admin_due_from', { day: view.day(administration.due) })}</p></div>`}
-${isPasswordEnough && html`<div class="advice"><p>${view.t('security.advice')}</p></div>`}
+${isPasswordEnough && html`<div class="advice"><p>${view.t(overview.passkeys > 0 ? 'security.advice.passkey' : 'security.advice')}</p></div>`}
 ${onlyWay(view, overview)}
 <ul class="items">
 ${passwordRow(view, overview)}
