@@ -1,5 +1,7 @@
-import type { Db } from '../platform/db/db.ts';
+import type { Db, Part } from '../platform/db/db.ts';
+import { flag, id, row } from '../platform/db/rows.ts';
 import { raw, type Sql, sql } from '../platform/db/sql.ts';
+import type { StreamId } from '../platform/ids.ts';
 import { hasRoom, maxWaiting, wantsUri } from './store.ts';
 
 /** Whether any stream wants such signals. */
@@ -10,3 +12,22 @@ export const isWanted = (db: Db, uri: string): Promise<boolean> =>
 export const isCrowded = (uri: string): Sql =>
   sql`exists (select 1 from signal_streams s
                where ${wantsUri(uri)} and s.status = 'enabled' and not ${hasRoom(raw('s.stream_id'), maxWaiting / 2)})`;
+
+/** Of a stream: an operator should know before it is paused. */
+export const manyWaiting = 8000;
+const failingSeconds = 3600;
+
+const Trouble = row('signal_streams', { stream_id: id<StreamId>(), is_failing: flag, is_filling: flag });
+
+/** In one part, streams that are enabled: whether an attempt at what has waited for an hour has failed, and whether many wait. */
+export const streamsInTrouble = (part: Part, now: number) =>
+  part.all(
+    Trouble,
+    sql`select s.stream_id,
+               case when s.method = 'push' and exists (
+                      select 1 from signal_deliveries d
+                       where d.stream_id = s.stream_id and d.next_attempt_at is not null and d.attempts > 0
+                         and d.created_at < ${now - failingSeconds}) then 1 else 0 end as is_failing,
+               case when ${hasRoom(raw('s.stream_id'), manyWaiting)} then 0 else 1 end as is_filling
+          from signal_streams s where s.deleted_at is null and s.status = 'enabled'`,
+  );

@@ -213,6 +213,7 @@ test('what is done from the command line holds for the server that runs', async 
       'audit log': 'ok',
       'signing keys': 'ok',
       mailboxes: 'ok',
+      'signal streams': 'ok',
       'server settings': 'ok',
       clock: 'ok',
       server: 'ok',

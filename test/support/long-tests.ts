@@ -21,6 +21,7 @@ export const longTests: Readonly<Record<string, readonly string[]>> = {
     'test/operations/upgrade-in-cells.test.ts',
     'test/operations/workers.test.ts',
     'test/admin/administrators-in-cells.test.ts',
+    'test/self-service/alerts-killed.test.ts',
     'test/self-service/usernames-in-cells.test.ts',
   ],
   'stores are moved while they are in use': [

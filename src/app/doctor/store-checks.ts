@@ -27,6 +27,7 @@ import { openVaultFor } from '../../platform/vault.ts';
 import { unreadySentences } from '../health.ts';
 import { refuseUnfinishedRestore } from '../open-deps.ts';
 import { type Check, type CheckDeps, ok, problem, problemOf, skipped, warning, within } from './check.ts';
+import { checkSignals } from './signal-checks.ts';
 
 type Opened = { db: Db; check: Check } | { db?: undefined; check: Check };
 
@@ -104,7 +105,7 @@ async function checkTables(
 /** @param outsideAt what the base URL says the time is, in Unix seconds. */
 export async function checksInStore(deps: CheckDeps, db: Db | undefined, outsideAt?: number): Promise<Check[]> {
   if (!db) {
-    const names = ['master key', 'audit log', 'signing keys', 'mailboxes', 'server settings'];
+    const names = ['master key', 'audit log', 'signing keys', 'mailboxes', 'signal streams', 'server settings'];
     return [
       ...names.map((name) => skipped(name, 'The store cannot be read.')),
       clockCheck(deps, { outsideAt }),
@@ -119,6 +120,7 @@ export async function checksInStore(deps: CheckDeps, db: Db | undefined, outside
       ? ok('signing keys', 'There is an active signing key of each algorithm.')
       : problem('signing keys', unreadySentences.signing_keys, `${setUp}, which make missing keys.`),
     await checkMailboxes(db),
+    await checkSignals(deps, db),
     compareSettings(deps, heartbeat?.base_url),
     clockCheck(deps, { outsideAt, newestAt: Math.max(heartbeat?.at ?? 0, newest?.at ?? 0) }),
     await checkDisk(deps, db),
