@@ -24,7 +24,7 @@ const smallTables = new Set([
   'schema_migrations',
   'master_key_check',
   'audit_heads',
-  'grant_endings', // a row for each mass revocation of the last minutes
+  'grant_endings', // a row for each mass revocation of the last hour
 ]);
 
 /** Indexes that may be read whole, or sorted: they have few rows, or a statement finds few rows by them. */

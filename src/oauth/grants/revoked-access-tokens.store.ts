@@ -27,6 +27,7 @@ export const rememberDeleted = (condition: Sql, now: number): Sql[] => [
       select grant_id, created_at + ${keptSeconds}, ${asBigint(now)} from grants where ${condition} and created_at > ${now - keptSeconds}
       on conflict do nothing`,
   sql`insert into revoked_access_tokens (jti, expires_at, noted_at, status_refs)
-      select min(grant_id) || ${`.${newSuffix()}`}, ${asBigint(now + keptSeconds)}, ${asBigint(now)}, string_agg(${everyStatusRef}, ' ')
-        from grants where ${condition} and ${mayHaveStatus(now)} having count(*) > 0`,
+      select one || ${`.${newSuffix()}`}, ${asBigint(now + keptSeconds)}, ${asBigint(now)}, refs
+        from (select min(grant_id) as one, string_agg(${everyStatusRef}, ' ') as refs from grants where ${condition} and ${mayHaveStatus(now)}) as lost
+       where refs is not null`,
 ];
