@@ -2,6 +2,7 @@ import { type AddressDeps, findUser, findUserByEmail } from '../accounts/stateme
 import type { Deps } from '../oauth/deps.ts';
 import { now } from '../platform/clock.ts';
 import { type FieldProblem, invalidFields, invalidState, notFound } from '../platform/errors.ts';
+import { newUserId } from '../platform/ids.ts';
 import { Type } from '../platform/schema.ts';
 import { isUserOf } from './clients.store.ts';
 import type { Receiver } from './manage-stream.ts';
@@ -51,13 +52,14 @@ async function readSubject(deps: SubjectDeps, { id, client_id }: Receiver, { str
   const { format, sub = '', email = '' } = subject;
   const byAddress = format === 'email';
   const user = await (byAddress ? findUserByEmail(deps, email) : findUser(deps.db, sub));
-  if (!user) throw notFound();
-  const { user_id } = user;
-  // A client learns of no user but its own whether there is one, and of these no address that they have not let it read.
+  // A client learns of no user but its own whether there is one, and of these no address that they have not let it read. It can guess
+  // addresses, so the same is asked about one that no user has.
   const scope = byAddress ? 'email' : undefined;
-  if (client_id !== null && !(await isUserOf(deps.db.of(user_id), client_id, { user_id, at: now(deps), scope })))
-    throw notFound();
-  return { stream_id: stream.stream_id, user_id };
+  const user_id = user?.user_id ?? (byAddress ? newUserId(deps.placement.bucketOfEmail(email)) : sub);
+  const mayKnow =
+    client_id === null || (await isUserOf(deps.db.of(user_id), client_id, { user_id, at: now(deps), scope }));
+  if (!user || !mayKnow) throw notFound();
+  return { stream_id: stream.stream_id, user_id: user.user_id };
 }
 
 /** Signals about a user who was removed are sent again. All others are sent without it. @throws {RequestError} see {@link readSubject}. */

@@ -866,8 +866,8 @@ export const mutants: readonly Mutant[] = [
     name: 'subject-of-another-client',
     breaks: 'SG-07',
     file: 'src/signals/subjects.ts',
-    text: 'if (client_id !== null && !(await isUserOf(deps.db.of(sub), client_id, { user_id: sub, at: now(deps) })))',
-    instead: 'if (client_id !== null && !isUserOf && now(deps) === 0)',
+    text: 'if (!user || !mayKnow) throw notFound();',
+    instead: 'if (!user || (!mayKnow && !user)) throw notFound();',
     tests: [{ file: 'test/signals/client-streams.test.ts', names: ['a client hears of its own users'] }],
   },
   {

@@ -23,6 +23,7 @@ import {
   typesOf,
 } from '../support/signal-receiver.ts';
 import { type Signet, testSignet } from '../support/signet.ts';
+import { beforeEachCall } from '../support/store-spy.ts';
 
 const everything = { events_requested: undefined };
 const shortTypes = (tokens: readonly Token[]) => typesOf(tokens).map((uri) => uri.split('/').at(-1));
@@ -258,6 +259,23 @@ testSignet('a client cannot count by its tokens what happens to others', { env }
   // Such an id counts the events of a process.
   assert.match(String(changed?.event_id), /^evt_[0-9a-f]{8}/);
   assert.doesNotMatch(txn, /^evt_/);
+});
+
+testSignet('of an address that it guesses a client is not told by the store either', { env }, async ({ signet }) => {
+  const app = await signalApp(signet);
+  const { stream_id } = await app.create(everything);
+  const other = await signet.newUser();
+  const asked: string[][] = [];
+  for (const email of [other.email, 'unknown@example.com']) {
+    const statements: string[] = [];
+    const stop = beforeEachCall(signet.deps.db, (sql) => void statements.push(...sql));
+    const subject = { format: 'email', email };
+    assert.equal((await app.call('POST', 'add_subject_endpoint', { stream_id, subject })).status, 404);
+    stop();
+    asked.push(statements.filter((sql) => /grants|users/.test(sql)));
+  }
+  assert.ok(asked[0]!.length > 1);
+  assert.deepEqual(asked[1], asked[0]);
 });
 
 testSignet('only an approved client that proves itself has a stream', { env }, async ({ signet }) => {
