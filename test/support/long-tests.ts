@@ -1,10 +1,13 @@
 /**
- * The files that `npm run test:long` runs and `npm test` leaves to it, by why they are long. Each takes more than some ten seconds; CI runs
- * them all.
+ * The files that `npm run test:long` runs and `npm test` leaves to it, by what makes them long: `npm test` is for whoever waits for it, and
+ * takes less than five minutes on two cores. CI runs both.
  */
 export const longTests: Readonly<Record<string, readonly string[]>> = {
   'servers and databases are killed, frozen or cut off, again and again': [
+    'test/admin/administrators-in-cells.test.ts',
     'test/imports/killed-imports.test.ts',
+    'test/oauth/issuances.test.ts',
+    'test/operations/crash-images.test.ts',
     'test/operations/crash.test.ts',
     'test/operations/cut-acts.test.ts',
     'test/operations/disks.test.ts',
@@ -20,9 +23,10 @@ export const longTests: Readonly<Record<string, readonly string[]>> = {
     'test/operations/unread-log.test.ts',
     'test/operations/upgrade-in-cells.test.ts',
     'test/operations/workers.test.ts',
-    'test/admin/administrators-in-cells.test.ts',
     'test/self-service/alerts-killed.test.ts',
     'test/self-service/usernames-in-cells.test.ts',
+    'test/signals/killed.test.ts',
+    'test/transfer/killed-imports.test.ts',
   ],
   'stores are moved while they are in use': [
     'test/operations/cells.test.ts',
@@ -40,5 +44,58 @@ export const longTests: Readonly<Record<string, readonly string[]>> = {
     'test/browser/mails.test.ts',
     'test/browser/pages.test.ts',
     'test/browser/screenshots.test.ts',
+  ],
+  'servers, commands and packages run as processes of their own': [
+    'packages/verify/test/published.test.ts',
+    'test/cli/store-of-a-server.test.ts',
+    'test/declared/lease.test.ts',
+    'test/operations/clock.test.ts',
+    'test/operations/dev-seed.test.ts',
+    'test/operations/documents.test.ts',
+    'test/operations/rekey.test.ts',
+    'test/operations/restore.test.ts',
+    'test/operations/start.test.ts',
+    'test/operations/traces.test.ts',
+    'test/operations/upgrade.test.ts',
+  ],
+  'acts stand still, or a part of the store is away': [
+    'test/audit/chain-of-each-part.test.ts',
+    'test/authentication/passkeys-in-cells.test.ts',
+    'test/imports/in-cells.test.ts',
+    'test/operations/jobs-of-parts.test.ts',
+    'test/platform/overtaken-acts.test.ts',
+    'test/scim/cells.test.ts',
+  ],
+  'there are many rows': [
+    'test/oauth/grants-of-one-user.test.ts',
+    'test/operations/bulk-changes.test.ts',
+    'test/operations/many-grants.test.ts',
+    'test/operations/visited-rows.test.ts',
+  ],
+  'whatever a stranger may send is drawn at random': [
+    'src/authentication/credentials/password-formats.test.ts',
+    'test/oauth/authorize-flow.property.test.ts',
+    'test/oauth/parameters.property.test.ts',
+    'test/oauth/simulation.test.ts',
+    'test/platform/openapi-fuzz.test.ts',
+    'test/scim/fuzz.test.ts',
+  ],
+  'the whole description of the API, or each guide, is tried': [
+    'test/platform/guides.test.ts',
+    'test/platform/openapi-examples.test.ts',
+    'test/platform/openapi-lint.test.ts',
+  ],
+  'somebody goes through pages in a browser, step by step': [
+    'test/browser/admin-reading.test.ts',
+    'test/browser/app-scheme.test.ts',
+    'test/browser/attributes.test.ts',
+    'test/browser/developer.test.ts',
+    'test/browser/documentation.test.ts',
+    'test/browser/example.test.ts',
+    'test/browser/federation.test.ts',
+    'test/browser/governance-story.test.ts',
+    'test/browser/passkeys.test.ts',
+    'test/browser/second-click.test.ts',
+    'test/browser/stolen-token.test.ts',
   ],
 };
