@@ -21,7 +21,7 @@ const portable = new Set([
   ...['foreign key', 'on delete cascade', 'on delete set null'],
   // Statements
   ...['select', 'values', 'insert', 'insert … select', 'update', 'delete', 'returning', 'union all', 'begin', 'commit'],
-  ...['order by', 'limit', 'offset', 'group by', 'having', 'inner join', 'left join', 'with', 'with a change'],
+  ...['order by', 'limit', 'offset', 'group by', 'inner join', 'left join', 'with', 'with a change'],
   ...['exists (select)', 'in (select)', 'scalar subquery', 'on conflict do nothing', 'on conflict do update'],
   ...['on conflict do update … where', 'on conflict of a partial index'],
   // Expressions. A division by zero is an error everywhere; no other quotient is used (CockroachDB's is a decimal).
