@@ -47,9 +47,12 @@ export const keysOfAdministrators = (known: readonly string[]): Sql[] => [
 /** What users do with their own account that has another target than it. */
 const ownWithoutTarget = ['session.started', 'session.ended_others', 'consent.given', 'app.disconnected'];
 
+/** The state names this user. */
+export const isConcerned = (user_id: string): Sql =>
+  sql`(action in ${oneOf(actionsBy('user_id'))} and ${says(sql`after_state`, 'user_id', asText(user_id))})`;
+
 /** What happened with an account: of what an administrator did, only what they did with their own. */
 export const isOfAccount = (user_id: string): Sql =>
   sql`(target = ${user_id}
        or (actor = ${`user:${user_id}`} and action in ${oneOf(ownWithoutTarget)})
-       or ((actor = ${`user:${user_id}`} or of_user = ${user_id}) and action in ${oneOf(actionsBy('user_id'))}
-           and ${says(sql`after_state`, 'user_id', asText(user_id))}))`;
+       or ((actor = ${`user:${user_id}`} or of_user = ${user_id}) and ${isConcerned(user_id)}))`;

@@ -49,18 +49,19 @@ export function auditEvent(event: AuditEvent, now: number): { event_id: EventId;
     before_state: event.before === undefined ? null : stateText(event.before),
     after_state: event.after === undefined ? null : stateText(event.after),
     address: event.address ?? null,
-    of_user: concernedBy(event),
+    of_user: concernedBy(event, event.after?.user_id),
   };
   return { event_id, statement: insertAuditRow(row, event.onlyIf) };
 }
 
 const namesItsUser: ReadonlySet<string> = new Set(actionsBy('user_id'));
 
-/** The user whom an event names beside its target, unless they have caused it: then it is found by its actor. */
-function concernedBy({ action, actor, after }: AuditEvent): string | null {
-  const user_id = namesItsUser.has(action) ? after?.user_id : undefined;
-  return typeof user_id === 'string' && actor !== `user:${user_id}` ? user_id : null;
-}
+/**
+ * The user whom an event names beside its target, unless they have caused it: then it is found by its actor.
+ * @param user_id of the state after it.
+ */
+export const concernedBy = ({ action, actor }: { action: string; actor: string | null }, user_id: unknown) =>
+  namesItsUser.has(action) && typeof user_id === 'string' && actor !== `user:${user_id}` ? user_id : null;
 
 /** In the course of a logged request the id ends with that of the request, so that the seal is over both. */
 function newEventId(): EventId {

@@ -6,9 +6,11 @@ import { tables } from '../platform/db/tables.ts';
 import type { Deps } from '../platform/deps.ts';
 import { pace } from '../platform/pace.ts';
 import { type Vault, WrongMasterKey } from '../platform/vault.ts';
+import { concernedBy } from './audit.ts';
 import {
   type AuditRow,
   type ChainHead,
+  type CheckedRow,
   chainHead,
   countUnsealed,
   findHeads,
@@ -193,6 +195,13 @@ const isSealed = ({ db, vault }: ChainDeps, before: Head, row: AuditRow & { seal
     .macs('audit-log', sealedContent(db, before, row), { seq: before.seq + 1, schema: db.schema })
     .some((mac) => mac.toString('base64url') === row.seal);
 
+/** The column by which a person finds it names whom the sealed state names; events of before that column have none. */
+function isFoundAsSealed({ action, actor, after_state, of_user }: CheckedRow): boolean {
+  if (of_user === null) return true;
+  const after: { user_id?: unknown } = JSON.parse(after_state ?? '{}');
+  return of_user === concernedBy({ action, actor }, after.user_id);
+}
+
 /**
  * `head`: the record of the newest place is gone or not ours. `file`: the file that keeps it outside the database cannot be
  * read. `unexpected`: another seal than the one given.
@@ -231,7 +240,7 @@ export async function verifyAuditLog(deps: ChainDeps, expected?: Head): Promise<
     const rows = await sealedRows(deps.db, last.seq, limit);
     for (const row of rows) {
       if (row.seq !== last.seq + 1) return { seq: last.seq + 1, why: 'missing' };
-      if (!isSealed(deps, last, row)) return { seq: row.seq, why: 'altered' };
+      if (!isSealed(deps, last, row) || !isFoundAsSealed(row)) return { seq: row.seq, why: 'altered' };
       if (row.seq === expected?.seq && row.seal !== expected.seal) return { seq: row.seq, why: 'unexpected' };
       if (row.at < last.at - outOfOrderSeconds) {
         set_back.times += 1;

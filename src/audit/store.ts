@@ -4,7 +4,7 @@ import { id, integer, nullable, type RowOf, row, text } from '../platform/db/row
 import { allOf, asBigint, join, oneOf, onFoundRow, raw, type Sql, sql } from '../platform/db/sql.ts';
 import { type EventId, isOwnId } from '../platform/ids.ts';
 import type { AddressQuery } from '../platform/ip-address.ts';
-import { isByAdministrator, isOfAccount, keysOfAdministrators } from './administration.ts';
+import { isByAdministrator, isConcerned, isOfAccount, keysOfAdministrators } from './administration.ts';
 
 /** Times are Unix seconds; states are JSON, as texts since the seal is over the text. */
 export const AuditRow = row('audit_log', {
@@ -24,8 +24,10 @@ export type AuditRow = RowOf<typeof AuditRow>;
 const SealedRow = row('audit_log', { ...AuditRow.fields, seq: integer, seal: text });
 export type SealedRow = RowOf<typeof SealedRow>;
 
-/** `of_user`: whom it concerns who is neither its actor nor its target. Not sealed, since the state has it. */
+/** `of_user`: whom it concerns who is neither its actor nor its target. Not sealed, since the state says the same: see `concernedBy`. */
 const NewAuditRow = row('audit_log', { ...AuditRow.fields, of_user: nullable(text) });
+const CheckedRow = row('audit_log', { ...SealedRow.fields, of_user: nullable(text) });
+export type CheckedRow = RowOf<typeof CheckedRow>;
 
 /** @param onlyIf a condition, read when the statements before it have had their effect. */
 export const insertAuditRow = (event: RowOf<typeof NewAuditRow>, onlyIf?: Sql): Sql =>
@@ -122,7 +124,10 @@ export const sealRow = (event_id: EventId, seq: number, seal: string): Sql =>
 
 /** In the order of the chain. */
 export const sealedRows = (part: Part, after: number, limit: number) =>
-  part.all(SealedRow, sql`select ${SealedRow.columns} from audit_log where seq > ${after} order by seq limit ${limit}`);
+  part.all(
+    CheckedRow,
+    sql`select ${CheckedRow.columns} from audit_log where seq > ${after} order by seq limit ${limit}`,
+  );
 
 const CountedEvent = SealedRow.pick('seq', 'at', 'action', 'actor', 'target');
 export type CountedEvent = RowOf<typeof CountedEvent>;
@@ -204,7 +209,10 @@ function wayOf(filter: ChainFilter, actions?: readonly string[]): Way {
     const keys = [sql`target = ${account}`, sql`actor = ${`user:${account}`}`, sql`of_user = ${account}`];
     return { keys, place: placeInIndex, compared };
   }
-  if (of_user) return { keys: [sql`of_user = ${of_user}`], place: placeInIndex, compared };
+  if (of_user) {
+    compared.push(isConcerned(of_user));
+    return { keys: [sql`of_user = ${of_user}`], place: placeInIndex, compared };
+  }
   const isNarrow = Boolean(request_id || about || actor || target);
   if (address && 'spellings' in address && !isNarrow) {
     if (actions) compared.push(sql`action in ${oneOf(actions)}`);
@@ -335,7 +343,7 @@ export async function searchUnsealed(
   if (actor) conditions.push(sql`actor = ${actor}`);
   if (target) conditions.push(sql`target = ${target}`);
   if (about) conditions.push(isAbout(about));
-  if (of_user) conditions.push(sql`of_user = ${of_user}`);
+  if (of_user) conditions.push(sql`of_user = ${of_user}`, isConcerned(of_user));
   if (address) conditions.push(isFrom(address));
   if (administrators) conditions.push(isByAdministrator);
   if (request_id) conditions.push(sql`substr(event_id, 13, 1) = '.'`, sql`substr(event_id, 14) = ${request_id}`);

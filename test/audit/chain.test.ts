@@ -90,8 +90,8 @@ onBothEngines('every column of an event is sealed: one that is altered breaks th
   const { deps } = await startSignet(t, { engine });
   await addEvents(deps, 2);
   const full = {
-    ...({ action: 'user.changed', actor: 'cli', target: 'th_1', reason: 'Asked for.', address: '192.0.2.1' } as const),
-    ...{ before: { plan: 'free' }, after: { plan: 'pro' } },
+    ...({ action: 'session.ended', actor: 'cli', target: 's_1', reason: 'Asked for.', address: '192.0.2.1' } as const),
+    ...{ before: { plan: 'free' }, after: { user_id: 'usr_1' } },
   };
   // The full one third, the one with nothing but what every event has fourth.
   for (const [place, event] of [full, { action: 'user.enabled', actor: 'cli' } as const].entries()) {
