@@ -7,20 +7,17 @@ import type { Deps } from '../platform/deps.ts';
 import { pace } from '../platform/pace.ts';
 import { type Vault, WrongMasterKey } from '../platform/vault.ts';
 import { concernedBy } from './audit.ts';
+import { findHeads, replaceHead, storeAcceptance, storeHead } from './heads.store.ts';
 import {
   type AuditRow,
   type ChainHead,
   type CheckedRow,
   chainHead,
   countUnsealed,
-  findHeads,
   outOfOrderSeconds,
-  replaceHead,
   sealAt,
   sealedRows,
   sealRow,
-  storeAcceptance,
-  storeHead,
   unsealedRows,
 } from './store.ts';
 import type { Head, Witness, WitnessedHead } from './witness.ts';
