@@ -4,7 +4,7 @@ import { now } from '../../src/platform/clock.ts';
 import { plain } from '../support/plain-sql.ts';
 import type { RegisteredClient } from '../support/relying-party.ts';
 import { newService, postEntitlement, writeOf } from '../support/services.ts';
-import { signalClient } from '../support/signal-receiver.ts';
+import { signalApp, signalClient } from '../support/signal-receiver.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
 import { visitedRows, watchReads } from '../support/visited-rows.ts';
@@ -24,12 +24,14 @@ type World = {
   client: RegisteredClient;
   webhook_id: string;
   stream_id: string;
+  /** The stream of the client. */
+  own_stream_id: string;
 };
 
 const rows = (count: number) => `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})`;
 
 /** A user, a client, a webhook and an administrator who have a great deal of everything. */
-async function fill({ signet, admin, user, client, webhook_id, stream_id }: World): Promise<void> {
+async function fill({ signet, admin, user, client, webhook_id, stream_id, own_stream_id }: World): Promise<void> {
   const { db } = signet.deps;
   const at = now(signet.deps);
   const { client_id } = client;
@@ -72,9 +74,12 @@ async function fill({ signet, admin, user, client, webhook_id, stream_id }: Worl
     `insert into logout_deliveries (delivery_id, client_id, user_id, session_id, created_at, attempts, delivered_at, dead_at, next_attempt_at)
        ${rows(fewer)} select 'msg_l' || i, '${client_id}', '${user_id}', 'ses_' || i, ${at} - i, 1,
          case when i % 3 = 0 then ${at} end, case when i % 3 = 1 then ${at} end, case when i % 3 = 2 then ${at} + 60 end from n`,
-    `insert into signal_deliveries (delivery_id, stream_id, user_id, event_id, ordinal, event_type, payload, created_at, attempts, delivered_at, dead_at, next_attempt_at)
-       ${rows(fewer)} select 'msg_s' || i, '${stream_id}', '${user_id}', 'evt_s' || i, 0, 'session-revoked', '{"members":{}}', ${at} - i, 1,
+    ...[stream_id, own_stream_id].map(
+      (stream, place) => `insert into signal_deliveries
+         (delivery_id, stream_id, user_id, event_id, ordinal, event_type, payload, created_at, attempts, delivered_at, dead_at, next_attempt_at)
+       ${rows(fewer)} select 'msg_s${place}_' || i, '${stream}', '${user_id}', 'evt_s' || i, 0, 'session-revoked', '{"members":{}}', ${at} - i, 1,
          case when i % 3 = 0 then ${at} end, case when i % 3 = 1 then ${at} end, case when i % 3 = 2 then ${at} + 60 end from n`,
+    ),
     `insert into webhook_deliveries (delivery_id, webhook_id, event_id, event_type, payload, created_at, attempts, delivered_at, dead_at, next_attempt_at)
        ${rows(fewer)} select 'msg_w' || i, '${webhook_id}', 'evt_w' || i, 'user.created', '{}', ${at} - i, 1,
          case when i % 3 = 0 then ${at} end, case when i % 3 = 1 then ${at} end, case when i % 3 = 2 then ${at} + 60 end from n`,
@@ -110,7 +115,8 @@ test('no read of a page or an operation looks at more rows when a user, a client
   });
   const admin = await signet.signedInUser({ role: 'admin' });
   const user = await signet.signedInUser();
-  const client = await signet.registerClient({ owner: user });
+  const app = await signalApp(signet, { owner: user });
+  const { client } = app;
   const { client_id } = client;
   const { user_id } = user;
   const receiver = await openReceiver(t);
@@ -122,7 +128,8 @@ test('no read of a page or an operation looks at more rows when a user, a client
   const signals = await signalClient(signet);
   const stream = await signals.create();
   const { stream_id } = stream;
-  const world = { signet, admin, user, client, webhook_id, stream_id };
+  const { stream_id: own_stream_id } = await app.create();
+  const world = { signet, admin, user, client, webhook_id, stream_id, own_stream_id };
   await fill(world);
   const reads = watchReads(signet.deps.db);
 
