@@ -7,7 +7,8 @@ export const root = join(import.meta.dirname, '../..');
 /** Besides those of `docs/`. */
 const furtherPages = [
   ...['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'],
-  ...['packages/verify/README.md', 'packages/verify/CHANGELOG.md', 'bench/README.md'],
+  ...['packages/verify/README.md', 'packages/verify/CHANGELOG.md'],
+  ...['bench/README.md', 'test/conformance/README.md'],
 ];
 
 export type Page = {

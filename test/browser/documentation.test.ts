@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join, posix } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { writeSite } from '../../scripts/docs-site/site.ts';
 import { afterTest } from '../support/after-test.ts';
@@ -10,12 +10,19 @@ import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { scratchFolder } from '../support/scratch.ts';
 import { expectToFit } from './expect-page.ts';
 
-let site = '';
-before(async () => {
-  site = await scratchFolder('documentation');
-  await writeSite(site);
+let lazySite: Promise<string> | undefined;
+/** Made by the first test that asks: what fails before all tests fails those of every file in the process. */
+const madeSite = (): Promise<string> => (lazySite ??= makeSite());
+after(async () => {
+  const site = await lazySite?.catch(() => undefined);
+  if (site !== undefined) await rm(site, { recursive: true, force: true });
 });
-after(() => rm(site, { recursive: true, force: true }));
+
+async function makeSite(): Promise<string> {
+  const site = await scratchFolder('documentation');
+  await writeSite(site);
+  return site;
+}
 
 /** What is wrong with the addresses in these documents: paths and texts. */
 function faultsIn(documents: ReadonlyMap<string, string>, isThere: (path: string) => boolean): string[] {
@@ -32,7 +39,7 @@ function faultsIn(documents: ReadonlyMap<string, string>, isThere: (path: string
   );
 }
 
-test('in the documentation each link leads to a page, a heading, a file or a picture that is there', () => {
+test('in the documentation each link leads to a page, a heading, a file or a picture that is there', async () => {
   const sample = new Map([
     [
       'a.html',
@@ -49,6 +56,7 @@ test('in the documentation each link leads to a page, a heading, a file or a pic
       'b/c.html: there is no ../a.html#two',
     ],
   );
+  const site = await madeSite();
   const pages = globSync('**/*.html', { cwd: site });
   assert.ok(pages.length > 80 && pages.includes('relying-parties/index.html'), 'it reads the site');
   const documents = new Map(pages.map((path) => [path, readFileSync(join(site, path), 'utf8')]));
@@ -59,6 +67,7 @@ test('in the documentation each link leads to a page, a heading, a file or a pic
 });
 
 test('the same documentation is made of the same sources', async (t) => {
+  const site = await madeSite();
   const again = await scratchFolder('documentation');
   afterTest(t, () => rm(again, { recursive: true, force: true }));
   await writeSite(again);
@@ -69,6 +78,7 @@ test('the same documentation is made of the same sources', async (t) => {
 });
 
 test('from files, without a network, the documentation is read, searched by keyboard and accessible', async (t) => {
+  const site = await madeSite();
   const { page, expectQuiet } = await openBrowser(t, { origins: ['null'] });
   const at = (path: string) => pathToFileURL(join(site, path)).href;
   for (const path of ['index.html', 'configuration.html']) {
@@ -102,6 +112,7 @@ test('from files, without a network, the documentation is read, searched by keyb
 });
 
 test('without JavaScript there are all pages, and no search', async (t) => {
+  const site = await madeSite();
   const { page, expectQuiet } = await openBrowser(t, { origins: ['null'], javaScript: false });
   await page.goto(pathToFileURL(join(site, 'index.html')).href);
   assert.equal(await page.getByRole('searchbox').count(), 0);
