@@ -60,7 +60,7 @@ const namesItsUser: ReadonlySet<string> = new Set(actionsBy('user_id'));
  * The user whom an event names beside its target, unless they have caused it: then it is found by its actor.
  * @param user_id of the state after it.
  */
-export const concernedBy = ({ action, actor }: { action: string; actor: string | null }, user_id: unknown) =>
+const concernedBy = ({ action, actor }: { action: string; actor: string | null }, user_id: unknown) =>
   namesItsUser.has(action) && typeof user_id === 'string' && actor !== `user:${user_id}` ? user_id : null;
 
 /** In the course of a logged request the id ends with that of the request, so that the seal is over both. */

@@ -6,7 +6,6 @@ import { tables } from '../platform/db/tables.ts';
 import type { Deps } from '../platform/deps.ts';
 import { pace } from '../platform/pace.ts';
 import { type Vault, WrongMasterKey } from '../platform/vault.ts';
-import { concernedBy } from './audit.ts';
 import { findHeads, replaceHead, storeAcceptance, storeHead } from './heads.store.ts';
 import {
   type AuditRow,
@@ -193,10 +192,10 @@ const isSealed = ({ db, vault }: ChainDeps, before: Head, row: AuditRow & { seal
     .some((mac) => mac.toString('base64url') === row.seal);
 
 /** The column by which a person finds it names whom the sealed state names; events of before that column have none. */
-function isFoundAsSealed({ action, actor, after_state, of_user }: CheckedRow): boolean {
+function isFoundAsSealed({ after_state, of_user }: CheckedRow): boolean {
   if (of_user === null) return true;
   const after: { user_id?: unknown } = JSON.parse(after_state ?? '{}');
-  return of_user === concernedBy({ action, actor }, after.user_id);
+  return of_user === after.user_id;
 }
 
 /**

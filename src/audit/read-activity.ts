@@ -87,9 +87,14 @@ export async function readActivity(
       : ([] as UnauthenticatedRow[]),
     beside?.(place.counted, limit + 1) ?? [],
   ]);
-  const found = [...unauthenticatedRows.map(countedEvent), ...others].sort(
-    (one, other) => other.first_at - one.first_at || compareText(other.event_key, one.event_key),
-  );
+  const refused = unauthenticatedRows.map(countedEvent);
+  // Alone they stay in the order of the database, by which the next page begins.
+  const found =
+    others.length === 0
+      ? refused
+      : [...refused, ...others].sort(
+          (one, other) => other.first_at - one.first_at || compareText(other.event_key, one.event_key),
+        );
   const counted = found.slice(0, limit + 1).filter(({ first_at }) => first_at >= since);
   const known = new Set(unsealed.map(({ event_id }) => event_id));
   const events = unsealed.map(loggedEvent);

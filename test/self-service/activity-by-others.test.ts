@@ -112,7 +112,7 @@ inEachStore(
       if (sealed) await deps.auditLog.seal();
       const events = await told(back);
       assert.deepEqual(inShort(events), expected, `sealed: ${sealed}`);
-      assert.ok(events.every(({ address, by }) => by === 'app' || address === null));
+      assert.ok(events.every(({ address }) => address === null));
       assert.deepEqual(events.at(-1)?.app, { client_id: client.client_id, name: 'Field Notes' });
       assert.deepEqual(events[6]?.group, { group_id, name: 'Editors' });
       for (const kind of ['sign_ins', 'security', 'apps'])

@@ -139,7 +139,8 @@ export function checkIdToken({ id_token, claims, access_token }: ReceivedTokens,
   }
 }
 
-const isSeconds = (value: unknown): value is number =>
+/** A time of a token (RFC 7519 §2): none lies before 1970. */
+export const isSeconds = (value: unknown): value is number =>
   typeof value === 'number' && value >= 0 && Number.isFinite(value);
 
 function algorithmOf(id_token: string): string {

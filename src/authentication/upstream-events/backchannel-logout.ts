@@ -1,13 +1,12 @@
 import { now } from '../../platform/clock.ts';
 import type { Provider } from '../credentials/providers.ts';
 import type { Deps } from '../deps.ts';
-import { isSid, isSubject } from '../federation/upstream-account.ts';
+import { isSeconds, isSid, isSubject } from '../federation/upstream-account.ts';
 import { endUpstreamSessions } from './end-upstream-sessions.ts';
 import {
   isAudience,
   isIssuer,
   isObject,
-  isSeconds,
   leewaySeconds,
   type Members,
   readProviderToken,

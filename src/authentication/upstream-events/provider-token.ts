@@ -80,8 +80,5 @@ export const isIssuer = ({ issuer }: Pick<Provider, 'issuer'>, iss: unknown): bo
 export const isAudience = (wanted: string, aud: unknown): boolean =>
   aud === wanted || (Array.isArray(aud) && aud.includes(wanted));
 
-export const isSeconds = (value: unknown): value is number =>
-  typeof value === 'number' && value >= 0 && Number.isFinite(value);
-
 export const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

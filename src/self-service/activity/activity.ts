@@ -23,7 +23,9 @@ export const ActivityRecord = Type.Object({
       '`service`: Signet itself; `app`: the app, who registered it, or a product; `anyone`: who caused it had not signed in.',
   }),
   count: Type.Integer({ minimum: 1, description: 'Equal events of an hour that anyone can cause are one entry.' }),
-  address: nullable(Type.String({ description: 'The IP address that it came from; never that of an administrator.' })),
+  address: nullable(
+    Type.String({ description: 'The IP address that it came from; never that of an administrator or a product.' }),
+  ),
   browser: nullable(Type.String({ description: 'Of a sign-in, as long as its session is kept.' })),
   methods: Type.Array(Type.String(), { description: 'Of a sign-in, as in `amr` of an ID token.' }),
   app: nullable(
@@ -111,7 +113,7 @@ export async function listActivity(
       const group_id = groupOf(event);
       return {
         ...{ at, action, kind: kindOfAction(action), by, count, app },
-        address: by === 'administrator' ? null : event.address,
+        address: by === 'administrator' || by === 'app' ? null : event.address,
         browser: browsers.get(target ?? '') ?? null,
         methods: action.startsWith('session.') ? (textIn(event.after, 'amr')?.split(' ') ?? []) : [],
         group: group_id === undefined ? null : { group_id, name: groups.get(group_id) ?? null },

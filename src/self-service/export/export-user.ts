@@ -205,7 +205,9 @@ function eventAbout(
   isForThemselves: boolean,
 ) {
   const isOwn = actor === `user:${user_id}`;
-  if (!isOwn && isForThemselves) return { at, action, by: actor === 'system' ? 'system' : 'administrator' };
+  const isByApp = actor.startsWith('client:') || action === 'entitlement.written';
+  if (!isOwn && isForThemselves)
+    return { at, action, by: actor === 'system' ? 'system' : isByApp ? 'app' : 'administrator' };
   const by = isOwn ? 'user' : actor.startsWith('user:') ? 'administrator' : actor;
   return { at, action, by, reason, before, after, address: isOwn ? address : null };
 }
