@@ -42,11 +42,18 @@ type ManageDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'vault'>;
 const actsAnHour = 600;
 
 /**
- * Counts something that a receiver, or the owner of a client, does with its stream: each is a row for good, or for weeks. What it polls and acknowledges is not counted.
+ * Counts something that a receiver does with its stream: each is a row for good, or for weeks. What it polls and acknowledges is not counted.
  * @throws {RequestError} `rate_limited`.
  */
 export const countAct = (deps: CounterDeps, { id }: Pick<Receiver, 'id'>): Promise<void> =>
   windowLimit(deps, { name: 'signal-stream', limit: actsAnHour, windowSeconds: 3600 }).take(id);
+
+/**
+ * The same of an owner with the streams of their clients. A window of their own: the client that they stop may be one that has used up its own.
+ * @throws {RequestError} `rate_limited`.
+ */
+export const countOwnerAct = (deps: CounterDeps, owner_user_id: string): Promise<void> =>
+  windowLimit(deps, { name: 'signal-stream-owner', limit: actsAnHour, windowSeconds: 3600 }).take(owner_user_id);
 
 /**
  * @throws {RequestError} `invalid_request` with a problem for each member; `invalid_state` if the receiver has a stream; `rate_limited`.
@@ -141,7 +148,8 @@ async function changeTerms(deps: ManageDeps, by: Receiver, before: StoredStream,
   const { stream_id } = before;
   const { authorization, ...columns } = terms;
   const after = { ...before, ...columns };
-  if (authorization === undefined && isDeepStrictEqual(after, before)) return before;
+  const keepsHeader = authorization === undefined || (authorization === null && before.authorization_sealed === null);
+  if (keepsHeader && isDeepStrictEqual(after, before)) return before;
   await countAct(deps, by);
   const to = {
     ...columns,

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { runJobs } from '../../src/app/jobs.ts';
+import { now } from '../../src/platform/clock.ts';
+import { countInWindow } from '../../src/platform/limits/store.ts';
 import { inEachStore } from '../support/in-each-store.ts';
 import { sentence } from '../support/messages.ts';
 import { assertRefused } from '../support/relying-party.ts';
@@ -96,6 +98,33 @@ inEachStore(
     assertRefused(await owner.browser.get(api), 404, 'not_found');
     assertRefused(await owner.browser.delete(api), 404, 'not_found');
     assert.equal((await signet.auditLog({ action: 'signal_stream.deleted', target: stream_id })).length, 1);
+  },
+);
+
+inEachStore(
+  'an app that has used up its acts does not keep its owner from stopping it',
+  { env },
+  async (_t, signet) => {
+    const { deps } = signet;
+    const owner = await signet.signedInUser();
+    const app = await signalApp(signet, { owner });
+    const api = `/v1/oauth/clients/${app.client.client_id}/signal-stream`;
+    const { stream_id } = await app.create();
+    const useUp = (window: string, id: string) =>
+      deps.db.near(id).run(countInWindow(`${window}:${id}`, { limit: 1, windowSeconds: 3600 }, now(deps)));
+    await useUp('signal-stream', app.client.client_id);
+    assert.equal((await app.call('POST', 'verification_endpoint', { stream_id })).status, 429);
+    assert.equal((await owner.browser.postJson(`${api}/pause`, {})).status, 200);
+    assert.equal((await owner.browser.delete(api)).status, 204);
+
+    // Theirs ends, too: each is a row of the audit log for good.
+    signet.clock.advance(3600);
+    await app.create();
+    await useUp('signal-stream-owner', owner.user_id);
+    for (const act of ['pause', 'enable', 'send-verification', 'deliveries/x/replay'])
+      assertRefused(await owner.browser.postJson(`${api}/${act}`, {}), 429, 'rate_limited');
+    assertRefused(await owner.browser.delete(api), 429, 'rate_limited');
+    assert.equal((await owner.browser.get(api)).json?.status, 'enabled');
   },
 );
 

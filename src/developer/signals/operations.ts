@@ -5,7 +5,7 @@ import type { Deps } from '../../oauth/deps.ts';
 import { invalidState } from '../../platform/errors.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { Type } from '../../platform/schema.ts';
-import { countAct } from '../../signals/manage-stream.ts';
+import { countOwnerAct } from '../../signals/manage-stream.ts';
 import { streamStatuses } from '../../signals/statements.ts';
 import {
   findSignals,
@@ -95,7 +95,7 @@ async function ownStream(deps: Deps, { owner, client_id }: Of): Promise<{ client
 async function changedStream(deps: Deps, of: Of): Promise<string> {
   const { client, stream_id } = await ownStream(deps, of);
   if (client.status !== 'approved') throw invalidState(client.status);
-  await countAct(deps, { id: client.client_id });
+  await countOwnerAct(deps, of.owner.owner_user_id);
   return stream_id;
 }
 
@@ -181,8 +181,8 @@ export const ownSignals = {
     answer: { description: 'Deleted.' },
     refusals: ['not_found', 'rate_limited'],
     async run(deps: Deps, of) {
-      const { client, stream_id } = await ownStream(deps, of);
-      await countAct(deps, { id: client.client_id });
+      const { stream_id } = await ownStream(deps, of);
+      await countOwnerAct(deps, of.owner.owner_user_id);
       await removeStream(deps, of.owner.caller, stream_id);
     },
   }),
