@@ -26,11 +26,14 @@ export const noteGroupChange = ({ parts }: Db, change: Omit<GroupChange, 'part' 
       sql`insert into group_changes ${GroupChange.values({ ...change, part: schema, after_user_id: '' })}`,
   );
 
-/** Oldest first. */
+/** Oldest first. @param limit in each part: those of one that is away hide no others. */
 export const groupChanges = (db: Db, limit: number) =>
   db.shared.all(
     GroupChange,
-    sql`select ${GroupChange.columns} from group_changes order by changed_at, event_id, part limit ${limit}`,
+    sql`select ${GroupChange.columns}
+          from (select group_changes.*, row_number() over (partition by part order by changed_at, event_id) as place
+                  from group_changes) as placed
+         where place <= ${limit} order by changed_at, event_id, part`,
   );
 
 type Key = Pick<GroupChange, 'event_id' | 'part'>;

@@ -1,6 +1,7 @@
 import { endGroupChange, type GroupChange, groupChanges, membersAfter, moveGroupChange } from '../groups/statements.ts';
 import { now } from '../platform/clock.ts';
 import type { Part } from '../platform/db/db.ts';
+import { workIn } from '../platform/db/parts.ts';
 import { inSlices } from '../platform/db/slices.ts';
 import type { StoreDeps } from '../platform/deps.ts';
 import { isCrowded, isWanted } from './crowded.store.ts';
@@ -15,12 +16,19 @@ const changesAtOnce = 100;
 
 /**
  * Signals for the members of groups that were renamed or deleted, whose claim has another value by that. In slices: after a kill, or on
- * another node at the same time, a slice that comes again queues nothing twice. Each change gets a slice before any gets its second one, so
- * that a large group keeps no other waiting.
+ * another node at the same time, a slice that comes again queues nothing twice. Each part goes by itself, so that one that is away keeps no
+ * other waiting.
  * @returns false if the signal ended it before all was done.
  */
 export async function signalGroupChanges(deps: StoreDeps, signal?: AbortSignal): Promise<boolean> {
-  let waiting: readonly GroupChange[] = await groupChanges(deps.db, changesAtOnce);
+  const changes = await groupChanges(deps.db, changesAtOnce);
+  const ofParts = [...Map.groupBy(changes, ({ part }) => part).values()];
+  return !(await workIn(ofParts, (some) => signalInTurns(deps, some, signal))).includes(false);
+}
+
+/** Each change gets a slice before any gets its second one, so that a large group keeps no other waiting. */
+async function signalInTurns(deps: StoreDeps, changes: readonly GroupChange[], signal?: AbortSignal): Promise<boolean> {
+  let waiting = changes;
   while (waiting.length > 0) {
     const left: GroupChange[] = [];
     const queue = [...waiting];

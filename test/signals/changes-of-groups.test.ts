@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { test } from 'node:test';
 import { addMember } from '../../src/groups/change-members.ts';
 import { now } from '../../src/platform/clock.ts';
+import { StoreUnavailable } from '../../src/platform/db/db.ts';
+import type { UserId } from '../../src/platform/ids.ts';
 import { pace } from '../../src/platform/pace.ts';
 import { maxWaiting } from '../../src/signals/store.ts';
 import { signalGroupChanges } from '../../src/signals/tell-members.ts';
@@ -8,7 +11,8 @@ import { newGroup } from '../support/groups.ts';
 import { inEachStore } from '../support/in-each-store.ts';
 import { plain } from '../support/plain-sql.ts';
 import { poll, type SignalClient, signalApp, signalClient } from '../support/signal-receiver.ts';
-import { type Signet, testSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
+import { beforeEachCall } from '../support/store-spy.ts';
 
 const claimsChange = 'https://schemas.openid.net/secevent/caep/event-type/token-claims-change';
 const wanted = { events_requested: [claimsChange], delivery: { method: poll } };
@@ -138,6 +142,36 @@ testSignet(
     assert.deepEqual(await plain(deps.db).all('select * from group_changes'), []);
   },
 );
+
+test('while a part of the store is away the members in the others are not late', async (t) => {
+  const signet = await startSignet(t, { engine: 'postgres', cells: 4 });
+  const { deps } = signet;
+  const { browser } = await signet.signedInUser({ role: 'admin' });
+  const user = await signet.signedInUser();
+  const { group_id } = await newGroup(signet, 'Editors', [user]);
+  await signet.runJobs();
+  const receiver = await signalClient(signet);
+  const stream = await receiver.create(wanted);
+  const [shared, ...cells] = deps.db.parts;
+  const away = cells.find((part) => part !== deps.db.of(user.user_id as UserId))!;
+  // More than a run reads at once, and older.
+  await plain(shared!).run(
+    `with recursive n(i) as (select 1 union all select i + 1 from n where i < 150)
+     insert into group_changes (event_id, part, group_id, action, actor, changed_at, after_user_id)
+     select 'evt_' || i, $1, 'grp_' || i, 'group.edited', 'cli', 1, '' from n`,
+    [away.schema!],
+  );
+  assert.equal((await browser.patch(`/v1/admin/groups/${group_id}`, { name: 'Authors' })).status, 200);
+  const bringBack = beforeEachCall(away, () => {
+    throw new StoreUnavailable('This part is away.');
+  });
+  await assert.rejects(signalGroupChanges(deps), /This part is away\./);
+  bringBack();
+  assert.deepEqual(await heard(receiver, stream), [[user.user_id, ['Authors']]]);
+  for (let run = 0; run < 2; run += 1) assert.equal(await signalGroupChanges(deps), true);
+  assert.deepEqual(await plain(shared!).all('select * from group_changes'), []);
+  assert.deepEqual(await heard(receiver, stream), [], 'once');
+});
 
 testSignet('members wait for a stream that is half full, for an hour at most', async ({ signet, t }) => {
   if (signet.deps.db.parts.length > 1) return t.skip('ids of one part');
