@@ -8,6 +8,7 @@ import { maxOwnWaiting, maxWaiting } from '../../src/signals/store.ts';
 import { setStreamStatus } from '../../src/signals/watch-stream.ts';
 import { plain } from '../support/plain-sql.ts';
 import {
+  credentialChange,
   env,
   type Json,
   openSignalReceiver,
@@ -348,6 +349,8 @@ testSignet('what changes nothing of a stream is no event', { env }, async ({ sig
   for (let time = 0; time < 3; time += 1) {
     assert.equal((await client.call('POST', 'status_endpoint', body)).status, 200);
     assert.equal((await client.call('PATCH', 'configuration_endpoint', { stream_id, delivery })).status, 200);
+    const whole = { stream_id, delivery, events_requested: [sessionRevoked, credentialChange] };
+    assert.equal((await client.call('PUT', 'configuration_endpoint', whole)).status, 200);
   }
   const actions = (await signet.auditLog({ target: stream_id })).map(({ action }) => action);
   assert.deepEqual(actions.sort(), ['signal_stream.created', 'signal_stream.paused']);
