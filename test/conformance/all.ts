@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import tls from 'node:tls';
@@ -70,4 +71,8 @@ test('plans of the conformance suite', async (t) => {
   const world = await openWorld(t, suite.url, ca);
   for (const run of runs) if (names.includes(run.name)) await runPlan(t, world, suite, run, modules);
   console.log(summary());
+  assert.ok(
+    results.some(({ verdicts }) => verdicts.length > 0),
+    'No module of these runs has such a name: nothing ran.',
+  );
 });
