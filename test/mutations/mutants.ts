@@ -1035,7 +1035,7 @@ export const mutants: readonly Mutant[] = [
     name: 'status-of-deleted-grants-forgotten',
     breaks: 'decision 82',
     file: 'src/oauth/grants/store.ts',
-    text: '    recent: rememberDeleted(slice, now),\n',
+    text: '    recent: rememberDeleted(mine, now),\n',
     instead: '',
     tests: [
       {

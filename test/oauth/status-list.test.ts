@@ -7,6 +7,7 @@ import { disableUser } from '../../src/admin/users/administer-user.ts';
 import { editApi } from '../../src/apis/manage-api.ts';
 import { approveClient, suspendClient } from '../../src/clients/review-client.ts';
 import { publishedBeforeUseSeconds, rotateNow } from '../../src/oauth/signing-keys/signing-keys.ts';
+import { now } from '../../src/platform/clock.ts';
 import { pace } from '../../src/platform/pace.ts';
 import { newApi } from '../support/apis.ts';
 import { plain } from '../support/plain-sql.ts';
@@ -198,6 +199,58 @@ testSignet('a token that was being issued while its app was suspended shows, too
   signet.clock.advance(15);
   assert.equal(await bitOf(token), 1);
 });
+
+testSignet('an app that is edited while it is suspended has its grants read no more', async ({ signet }) => {
+  const { newClient } = await withStatus(signet);
+  const client = await newClient();
+  const { client_id } = client;
+  const { access_token } = await (await signet.signedInUser()).obtainTokens(client, { scope });
+  await suspendClient(signet.deps, { client_id, caller: { actor: 'cli' } }, 'Phishing.');
+  assert.equal(await bitOf(access_token), 1);
+  let reads = 0;
+  const stop = beforeEachCall(signet.deps.db, (sql) => {
+    if (sql.some((one) => one.includes('from grants') && one.includes('order by created_at, grant_id'))) reads += 1;
+  });
+  for (let edits = 0; edits < 3; edits += 1) {
+    signet.clock.advance(20);
+    const at = now(signet.deps);
+    await plain(signet.deps.db).run('update clients set updated_at = $2 where client_id = $1', [client_id, at]);
+    assert.equal(await bitOf(access_token), 1);
+  }
+  stop();
+  assert.equal(reads, 0);
+});
+
+testSignet(
+  'what is left of deleted grants, which may be long, is read a hundred rows at a time',
+  async ({ signet }) => {
+    const { newClient } = await withStatus(signet);
+    const client = await newClient();
+    const { access_token } = await (await signet.signedInUser()).obtainTokens(client, { scope });
+    await revoke(client, access_token);
+    const at = now(signet.deps);
+    await plain(signet.deps.db).run(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 350)
+     insert into revoked_access_tokens (jti, expires_at, noted_at, status_refs)
+     select 'gr_' || i, cast($1 as bigint), cast($2 as bigint), 'x.1' from n`,
+      [at + 3600, at],
+    );
+    const found: number[] = [];
+    for (const one of signet.deps.db.parts) {
+      const { query } = one;
+      Object.assign(one, {
+        async query(...asked: Parameters<typeof query>) {
+          const result = await query(...asked);
+          if (asked[0].sql.includes('from revoked_access_tokens')) found.push(result.length);
+          return result;
+        },
+      });
+    }
+    signet.clock.advance(20);
+    assert.equal(await bitOf(access_token), 1);
+    assert.ok(found.some((rows) => rows > 0) && found.every((rows) => rows <= 100), `${found}`);
+  },
+);
 
 testSignet('a list that is in use is kept up to date without being asked for', async ({ signet }) => {
   const { tokens } = await withManyGrants(signet);

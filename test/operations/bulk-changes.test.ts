@@ -241,12 +241,101 @@ test('two nodes that delete the same slice of a client or an account leave its r
 
   assert.equal((await administrator.browser.delete(`/v1/admin/clients/${client_id}`)).status, 204);
   await whileAnotherNodeHas(t, signet, sliceOf('client_id', client_id), () => finishClientDeletions(signet.deps));
-  assert.equal(await countIn(signet, 'clients', 'client_id', client_id), 1);
+  assert.equal(await countIn(signet, 'grants', 'client_id', client_id), 0);
   assert.equal((await user.browser.post('/account/delete', { email: user.email })).status, 303);
   await whileAnotherNodeHas(t, signet, sliceOf('user_id', user.user_id), () => finishAccountDeletions(signet.deps));
   await signet.runJobs();
   assert.equal(await countIn(signet, 'clients', 'client_id', client_id), 0);
   assert.equal(await countIn(signet, 'users', 'user_id', user.user_id), 0);
+});
+
+test('two nodes that delete the grants of a client or an account remember each of them', async (t) => {
+  const signet = await startSignet(t, { engine: 'postgres' });
+  const administrator = await signet.signedInUser({ role: 'admin' });
+  const client = await signet.registerClient();
+  const user = await signet.signedInUser();
+  const beside = await signet.registerClient();
+  await fill(signet, user, client);
+  await fill(signet, user, beside);
+  const grants = tableOfGrants(signet, user);
+  const tokens = grants.replace('grants', 'revoked_access_tokens');
+  const at = now(signet.deps);
+  const sliceOf = (column: string, id: string) => ({
+    sql: `with gone as (delete from ${grants} where grant_id in
+                          (select grant_id from ${grants} where ${column} = $1 limit ${sliceRows}) returning grant_id)
+          insert into ${tokens} (jti, expires_at, noted_at) select grant_id, ${at + 3600}, ${at} from gone`,
+    params: [id],
+  });
+  // The first slice was remembered with the answer: here it is as any other.
+  const forget = () => plain(signet.deps.db).run('delete from revoked_access_tokens');
+  const remembered = async ({ client_id }: RegisteredClient) => {
+    const of = `gr\\_%\\_${client_id.replaceAll('_', '\\_')}`;
+    const found = await plain(signet.deps.db).get<{ n: number }>(
+      'select count(*) as n from revoked_access_tokens where jti like $1 and status_refs is null',
+      [of],
+    );
+    return Number(found?.n);
+  };
+
+  const { client_id } = client;
+  assert.equal((await administrator.browser.delete(`/v1/admin/clients/${client_id}`)).status, 204);
+  await forget();
+  await whileAnotherNodeHas(t, signet, sliceOf('client_id', client_id), () => finishClientDeletions(signet.deps));
+  await signet.runJobs();
+  assert.equal(await remembered(client), many);
+  assert.equal((await user.browser.post('/account/delete', { email: user.email })).status, 303);
+  await plain(signet.deps.db).run(`update ${grants} set revoked_at = ${at} where user_id = $1`, [user.user_id]);
+  await forget();
+  await whileAnotherNodeHas(t, signet, sliceOf('user_id', user.user_id), () => finishAccountDeletions(signet.deps));
+  await signet.runJobs();
+  assert.equal(await remembered(beside), many);
+});
+
+testSignet('a revocation is written however many others were written in the last hour', async ({ signet }) => {
+  const client = await signet.registerClient();
+  const user = await signet.signedInUser();
+  await fill(signet, user, client);
+  await user.obtainTokens(client);
+  const { schema } = signet.deps.db.of(user.user_id) as OneDb;
+  await plain(signet.deps.db).run(
+    `with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000)
+     insert into ${schema ? `${schema}.` : ''}grant_endings (ending_id, user_id, session_id, epoch, reason, ended_at)
+     select 'end_' || i, cast($1 as text), 'ses_that_is_over', 0, 'sign_out', cast($2 as bigint) from n`,
+    [user.user_id, now(signet.deps) - 1],
+  );
+  assert.equal((await user.browser.delete(`/v1/me/grants/${client.client_id}`)).status, 204);
+  assert.deepEqual(await written(signet, client), { alive: many + 1 });
+  await applyBulkRevocations(signet.deps);
+  assert.deepEqual(await written(signet, client), { user: many + 1 });
+});
+
+test('a suspension that was cut off before a cell is made there, also soon after an earlier one', async (t) => {
+  const signet = await startSignet(t, { engine: 'postgres', cells: 4 });
+  const administrator = await signet.signedInUser({ role: 'admin' });
+  const client = await signet.registerClient();
+  const user = await signet.signedInUser();
+  await fill(signet, user, client);
+  const decide = (deed: string, body: unknown) =>
+    administrator.browser.postJson(`/v1/admin/clients/${client.client_id}/${deed}`, body);
+  assert.equal((await decide('suspend', { reason: 'It leaked its secret.' })).status, 200);
+  await signet.runJobs();
+  assert.equal((await decide('reinstate', {})).status, 200);
+  await user.obtainTokens(client);
+  signet.clock.advance(60);
+  let commits = 0;
+  const stop = beforeEachCall(signet.deps.db, (sql) => {
+    if (sql.some((one) => one.startsWith('update grants set revoked_at')) && commits++ === 0)
+      throw new Error('Cut off.');
+  });
+  await decide('suspend', { reason: 'It did so again.' });
+  stop();
+  assert.equal(commits, 1);
+  await signet.runJobs();
+  const [grant] = await plain(signet.deps.db).all<{ revoked_reason: string }>(
+    'select revoked_reason from grants where client_id = $1 and client_epoch > 0',
+    [client.client_id],
+  );
+  assert.equal(grant?.revoked_reason, 'client_suspended');
 });
 
 const countIn = async ({ deps }: Signet, table: string, column: string, id: string) =>

@@ -113,7 +113,8 @@ const cutOffSeconds = 7 * 86_400;
 
 /**
  * Of a part: ends the grants of clients whose suspension was cut off before it came here, or whose deletion, of which they are notified. By one statement, whose epoch is the one of the
- * suspended client: grants that are given after a reinstatement are not covered.
+ * suspended client: grants that are given after a reinstatement are not covered. The row of an earlier suspension does not count as that
+ * of this one; a client that was edited since gets another, of which there is one for each epoch.
  */
 export const endGrantsOfSuspended = (now: number): Sql =>
   sql`insert into grant_endings (ending_id, client_id, user_id, session_id, kept_session_id, epoch, reason, ended_at)
@@ -121,15 +122,20 @@ export const endGrantsOfSuspended = (now: number): Sql =>
         from clients c
        where (c.status = 'suspended' or c.status = 'deleted' and c.backchannel_logout_uri is not null) and c.updated_at > ${now - cutOffSeconds}
          and exists (select 1 from grants g where g.client_id = c.client_id and g.revoked_at is null)
-         and not exists (select 1 from grant_endings e where e.client_id = c.client_id and e.user_id is null)
+         and not exists (select 1 from grant_endings e
+                          where e.client_id = c.client_id and e.user_id is null and e.ended_at >= c.updated_at)
        limit ${raw(`${fewRows}`)}
       on conflict (ending_id) do nothing`;
 
+export type BulkRevocationPlace = Pick<BulkRevocation, 'ended_at' | 'epoch' | 'ending_id'>;
+
 /** Oldest first, so that a grant that two of them cover gets the earlier reason. */
-export const listBulkRevocations = (part: Part, limit: number) =>
+export const listBulkRevocations = (part: Part, { ended_at, epoch, ending_id }: BulkRevocationPlace, limit: number) =>
   part.all(
     BulkRevocation,
-    sql`select ${BulkRevocation.columns} from grant_endings order by ended_at, epoch limit ${limit}`,
+    sql`select ${BulkRevocation.columns} from grant_endings
+         where (ended_at, epoch, ending_id) > (${asBigint(ended_at)}, ${asBigint(epoch)}, ${ending_id})
+         order by ended_at, epoch, ending_id limit ${limit}`,
   );
 
 /** The condition on the table `grants` for all that are covered, whether or not their rows say so yet. */
@@ -152,7 +158,8 @@ export type ClientPlace = Pick<BulkRevocation, 'ended_at' | 'ending_id'>;
 
 /**
  * What revokes all grants of a client without a row of `grant_endings`: its deletion, and a suspension that has not come to this part. Of
- * both, the status of the client says so from the moment on in which they count.
+ * both, the status of the client says so from the moment on in which they count. A suspended client of which no grant is active any more is
+ * left out: each edit would have all of its grants read again.
  */
 export const endedClientsAfter = (part: Part, { ended_at, ending_id }: ClientPlace, limit: number) =>
   part.all(
@@ -160,8 +167,9 @@ export const endedClientsAfter = (part: Part, { ended_at, ending_id }: ClientPla
     sql`select c.client_id as ending_id, c.client_id, cast(null as text) as user_id, cast(null as text) as session_id,
                cast(null as text) as kept_session_id, c.grants_epoch + 1 as epoch, 'client_suspended' as reason, c.updated_at as ended_at
           from clients c
-         where c.status in ('deleted', 'suspended') and (c.status = 'deleted' or c.status = 'suspended' and not exists (
-                 select 1 from grant_endings e where e.client_id = c.client_id and e.user_id is null and e.epoch >= c.grants_epoch))
+         where c.status in ('deleted', 'suspended') and (c.status = 'deleted' or c.status = 'suspended'
+               and exists (select 1 from grants g where g.client_id = c.client_id and g.revoked_at is null)
+               and not exists (select 1 from grant_endings e where e.client_id = c.client_id and e.user_id is null and e.epoch >= c.grants_epoch))
            and c.updated_at >= ${asBigint(ended_at)} and (c.updated_at, c.client_id) > (${asBigint(ended_at)}, ${ending_id})
          order by c.updated_at, c.client_id limit ${limit}`,
   );

@@ -56,6 +56,22 @@ const Grant = row('grants', { ...Issued.fields, revoked_at: nullable(integer), r
 /** One authorization, from its code to its last refresh token. Times are Unix seconds. */
 export type Grant = RowOf<typeof Grant>;
 
+/** As a code. */
+export type NewGrant = Omit<
+  Grant,
+  | 'redeemed_at'
+  | 'refresh_seq'
+  | 'refreshed_at'
+  | 'revoked_at'
+  | 'revoked_reason'
+  | 'user_id'
+  | 'issuance_id'
+  | 'unanswered_until'
+  | 'status_refs'
+  | 'status_window'
+  | keyof typeof uses
+> & { code_hash: string; session_token_hash: string };
+
 /** Makes a statement repeatable whose outcome is unknown: the same id finds its own work done. */
 export type Issuance = { issuance_id: string };
 

@@ -7,6 +7,7 @@ import type { Grants, RevocationReason } from '../../authentication/deps.ts';
 import type { Deps } from '../../clients/deps.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
+import type { Part } from '../../platform/db/db.ts';
 import { workIn } from '../../platform/db/parts.ts';
 import { cutPage, decodeCursor, inSlices } from '../../platform/db/slices.ts';
 import type { Sql } from '../../platform/db/sql.ts';
@@ -18,7 +19,13 @@ import { mailTo, reasonForMail } from '../../platform/mail/letters.ts';
 import { counter } from '../../platform/metrics.ts';
 import { rangesOf } from '../../platform/search-terms.ts';
 import { accessTokenSeconds } from '../access-token-seconds.ts';
-import { deleteBulkRevocation, endGrantsOfSuspended, listBulkRevocations } from './bulk-revocations.store.ts';
+import {
+  type BulkRevocation,
+  type BulkRevocationPlace,
+  deleteBulkRevocation,
+  endGrantsOfSuspended,
+  listBulkRevocations,
+} from './bulk-revocations.store.ts';
 import { rememberDeletedOf } from './deletions.store.ts';
 import { findGrant, type Grant } from './grant.store.ts';
 import { activeGrantsOf, hasGrantElsewhere, type ListedGrant } from './lists.store.ts';
@@ -263,8 +270,8 @@ export const grants: Grants = {
   hasGrantElsewhere,
 };
 
-/** Applied in one run of the job; the next run continues. */
-const bulkRevocationsPerRun = 1000;
+/** Read at a time. One run of the job goes over all: those that it has written stay for an hour, and would keep later ones waiting. */
+const bulkRevocationsPerPage = 1000;
 /**
  * Seconds. On PostgreSQL a code that is written at the very moment of a bulk revocation belongs to the epoch before and
  * becomes visible a moment later. So a bulk revocation is kept for longer than any statement may take.
@@ -282,7 +289,7 @@ const keptSeconds = accessTokenSeconds + 600;
 export async function applyBulkRevocations(deps: StoreDeps, signal?: AbortSignal): Promise<boolean> {
   const areDone = await workIn(deps.db.parts, async (part) => {
     if (part.schema !== undefined) await part.run(endGrantsOfSuspended(now(deps)));
-    for (const revocation of await listBulkRevocations(part, bulkRevocationsPerRun)) {
+    for await (const revocation of everyBulkRevocation(part)) {
       const isDone = await inSlices((rows) => applyBulkRevocation(part, revocation, rows, now(deps)), signal);
       if (!isDone) return false;
       const age = now(deps) - revocation.ended_at;
@@ -291,4 +298,13 @@ export async function applyBulkRevocations(deps: StoreDeps, signal?: AbortSignal
     return true;
   });
   return areDone.every(Boolean);
+}
+
+async function* everyBulkRevocation(part: Part): AsyncGenerator<BulkRevocation> {
+  let after: BulkRevocationPlace | undefined = { ended_at: 0, epoch: 0, ending_id: '' };
+  while (after) {
+    const page: BulkRevocation[] = await listBulkRevocations(part, after, bulkRevocationsPerPage);
+    yield* page;
+    after = page.length < bulkRevocationsPerPage ? undefined : page.at(-1);
+  }
 }

@@ -54,12 +54,6 @@ export const noteLostWith = (slice: Sql, now: number): Sql =>
 export const noteLostWithDeleted = (slice: Sql): Sql =>
   insertLost(sql`c.updated_at`, asText('client.deleted'), sql`grants.revoked_at is null and ${slice}`);
 
-/** A condition on grants to a client that is being deleted: nothing is left to note of it, or it is noted. */
-export const isNoted: Sql = sql`not (grants.revoked_at is null and exists (
-    select 1 from clients c where c.client_id = grants.client_id and ${hadAccess(sql`c.updated_at`)}
-       and not exists (select 1 from lost_apps l
-                        where l.user_id = grants.user_id and l.client_id = grants.client_id and l.lost_at = c.updated_at)))`;
-
 /** Newest first. @param before where the page before ended. */
 export const lostAppsOf = (
   db: Db,

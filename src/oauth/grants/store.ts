@@ -20,14 +20,14 @@ import {
 } from './bulk-revocations.store.ts';
 import {
   type CodeRedemption,
-  type Grant,
   IssuableGrant,
   type Issuance,
   isUsable,
+  type NewGrant,
   type Rotation,
 } from './grant.store.ts';
 import { enqueueLogouts, markAll, markForLogout } from './logout-deliveries.store.ts';
-import { isNoted, noteLostOf, noteLostWithDeleted } from './lost-apps.store.ts';
+import { noteLostOf, noteLostWithDeleted } from './lost-apps.store.ts';
 import { rememberDeleted } from './revoked-access-tokens.store.ts';
 import { mayHaveStatus, noteStatusRef } from './status-refs.store.ts';
 import {
@@ -40,22 +40,7 @@ import {
   surplusExpired,
   surplusRevoked,
 } from './surplus-grants.store.ts';
-import { noteUse, type uses } from './uses.store.ts';
-
-type NewGrant = Omit<
-  Grant,
-  | 'redeemed_at'
-  | 'refresh_seq'
-  | 'refreshed_at'
-  | 'revoked_at'
-  | 'revoked_reason'
-  | 'user_id'
-  | 'issuance_id'
-  | 'unanswered_until'
-  | 'status_refs'
-  | 'status_window'
-  | keyof typeof uses
-> & { code_hash: string; session_token_hash: string };
+import { noteUse } from './uses.store.ts';
 
 /** Whether its user and client may have too many grants, or codes, by now. */
 export const InsertedGrant = row('grants', { is_crowded: flag });
@@ -268,6 +253,21 @@ const end = sql`case when expiry_check_at is null then coalesce(revoked_at, expi
 export const purgeEndedGrants = (part: Part, endedBefore: number, rows: number) =>
   deleteSlice(part, sql`${end} < ${endedBefore} order by ${end}`, rows);
 
+/**
+ * Deletes a slice of grants with their user or client. What is remembered and what is deleted is what this change has marked: on PostgreSQL
+ * each step sees what others have committed meanwhile, and would choose other rows.
+ */
+function deleteRemembered(slice: Sql, now: number, note: (deleted: Sql) => Sql | undefined = () => undefined) {
+  const batch = newId('lo');
+  const mine = sql`logout_batch = ${batch}`;
+  return {
+    marked: sql`update grants set ${markAll(batch)} where ${slice}`,
+    recent: rememberDeleted(mine, now),
+    lost: note(mine),
+    deleted: sql`delete from grants where ${mine}`,
+  };
+}
+
 /** For a client that is being deleted. */
 export async function deleteGrantsToClient(
   part: Part,
@@ -276,17 +276,10 @@ export async function deleteGrantsToClient(
   now: number,
 ): Promise<{ changes: number }> {
   const slice = inOneSlice('grants', 'grant_id', sql`client_id = ${client_id}`, rows);
-  const run = {
-    recent: rememberDeleted(slice, now),
-    lost: noteLostWithDeleted(inOneSlice('grants', 'grant_id', sql`client_id = ${client_id}`, rows)),
-    deleted: sql`delete from grants where ${slice} and ${isNoted}`,
-  };
-  const { deleted } = (await part.change({ run })).results;
+  const { deleted } = (await part.change({ run: deleteRemembered(slice, now, noteLostWithDeleted) })).results;
   if (deleted.changes === rows) return deleted;
-  // While another node deletes, the slice that is noted may be another one than that which is deleted: then some are left.
-  const isLeft = await part.holds(
-    sql`exists (select 1 from grants where client_id = ${client_id} and not (${isNoted}))`,
-  );
+  // Rows that another node was deleting were counted in the slice.
+  const isLeft = await part.holds(sql`exists (select 1 from grants where client_id = ${client_id})`);
   return isLeft ? { changes: rows } : deleted;
 }
 
@@ -339,12 +332,11 @@ export async function deleteGrantsOfUser(
       revoked: sql`update grants set revoked_at = ${now}, revoked_reason = 'user_disabled', ${markForLogout(batch)}
                     where revoked_at is null and ${sliceOf(sql`revoked_at is null`)}`,
       logouts: enqueueLogouts(batch, now, now - deletionSeconds),
-      recent: rememberDeleted(sliceOf(sql`revoked_at is not null`), now),
-      deleted: sql`delete from grants where ${sliceOf(sql`revoked_at is not null`)}`,
+      ...deleteRemembered(sliceOf(sql`revoked_at is not null`), now),
     },
   });
   if (results.deleted.changes === rows) return results.deleted;
-  // Rows that another node was deleting were counted in the slice; what it left is still to be revoked.
-  const isLeft = await part.holds(sql`exists (select 1 from grants where user_id = ${user_id} and revoked_at is null)`);
+  // Rows that another node was deleting were counted in the slice.
+  const isLeft = await part.holds(sql`exists (select 1 from grants where user_id = ${user_id})`);
   return isLeft ? { changes: rows } : results.deleted;
 }

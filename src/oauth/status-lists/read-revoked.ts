@@ -20,6 +20,7 @@ import {
   revokedGrantsAfter,
   revokedTokensAfter,
   type TokenPlace,
+  tolerance,
 } from './store.ts';
 
 /** How old the knowledge of what is revoked may be when a list is asked for. */
@@ -28,16 +29,15 @@ const readEveryMs = 5_000;
 const inUseMs = 600_000;
 /** How long a list waits for the grants of a mass revocation that has just been seen. What is left shows in the next one. */
 const awaitedMs = 1_000;
-/** Seconds by which the clocks of two processes may be apart. */
-export const tolerance = 300;
 /** As long as a statement may take that began before a mass revocation, and may be issuing a token. */
 const settledMs = 10_000;
 /**
  * Rows of one read. It may wait for what a job has just written, which takes longer than to read some hundred rows, a microsecond or two each. So
  * it has no fewer for that.
  */
-const fewestRows = 1000;
-const mostRows = 4000;
+const sizes = { most: 4000, fewest: 1000 };
+/** A row of what was deleted has the indexes of a whole slice of grants, hundreds of kilobytes. */
+const sizesOfDeleted = { most: 100, fewest: 5 };
 
 /**
  * What is revoked by now. A process reads all of the last hour once, and then what is new every few seconds, so that neither takes longer the
@@ -151,10 +151,11 @@ function readerOf({ clock }: StoreDeps, revoked: RevokedIndexes, signal: AbortSi
     from: Place,
     slice: (after: Place, rows: number) => Promise<Row[]>,
     use: (row: Row) => void,
+    { most, fewest } = sizes,
   ) => {
     let after = from;
     return inSlicesBy(
-      urgentPace.slices(mostRows, fewestRows),
+      urgentPace.slices(most, fewest),
       async (rows) => {
         const some = await slice(after, rows);
         for (const row of some) use(row);
@@ -215,6 +216,7 @@ function readerOf({ clock }: StoreDeps, revoked: RevokedIndexes, signal: AbortSi
         { noted_at: since, jti: '' } as TokenPlace,
         (after, rows) => revokedTokensAfter(part, after, rows),
         ({ status_refs, noted_at }) => revoked.add(status_refs, noted_at),
+        sizesOfDeleted,
       );
     },
   };

@@ -5,8 +5,9 @@ import type { StoreDeps } from '../../platform/deps.ts';
 import type { Vault } from '../../platform/vault.ts';
 import { accessTokenSeconds } from '../access-token-seconds.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
-import { keepRevoked, tolerance } from './read-revoked.ts';
+import { keepRevoked } from './read-revoked.ts';
 import { compressed, listIdBytes, listSeconds, openStatusIndexes } from './status-indexes.ts';
+import { tolerance } from './store.ts';
 
 // Token Status List (draft-ietf-oauth-status-list): a list has a bit for each token that carries a status.
 

@@ -29,8 +29,8 @@ export const revokedGrantsAfter = (part: Part, { revoked_at, grant_id }: Revoked
 const CoveredGrant = row('grants', { grant_id: id<GrantId>(), created_at: integer, ...refs });
 export type CoveredPlace = Pick<RowOf<typeof CoveredGrant>, 'grant_id' | 'created_at'>;
 
-/** How long before its revocation was noted by another clock a grant may have been made, in seconds. */
-const tolerance = 300;
+/** Seconds by which the clocks of two processes may be apart: a grant may seem to be made after its revocation. */
+export const tolerance = 300;
 
 /** Grants that a bulk revocation covers, on their rows or not yet, by when they were made; as above. */
 export const coveredGrantsAfter = (
