@@ -88,6 +88,7 @@ async function launchWebKit({ blocksCookies = false }: LaunchOptions): Promise<L
   const server = start('WebKitWebDriver', [`--port=${port}`, '--host=127.0.0.1'], {
     HOME: home,
     XDG_RUNTIME_DIR: home,
+    DBUS_SESSION_BUS_ADDRESS: 'disabled:', // on a desktop, its document portal would be mounted in the folder, which then cannot be removed
     DISPLAY: screen.display,
     LIBGL_ALWAYS_SOFTWARE: '1',
     WEBKIT_DISABLE_COMPOSITING_MODE: '1', // there is no graphics card
