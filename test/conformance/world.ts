@@ -6,6 +6,7 @@ import tls from 'node:tls';
 import { newBrowser } from '../support/browser.ts';
 import { type KeyPair, keySetOf } from '../support/client-keys.ts';
 import { succeed } from '../support/command-line.ts';
+import { fullProfile } from '../support/full-profile.ts';
 import { scratchFolder } from '../support/scratch.ts';
 import { bareSettings, type Settings, startServer } from '../support/server-process.ts';
 import { type Front, openFront } from './front.ts';
@@ -38,21 +39,6 @@ export type World = {
 };
 
 export type Person = { user_id: string; email: string; password: string };
-
-const profile = {
-  given_name: 'Ada',
-  family_name: 'King',
-  middle_name: 'Augusta',
-  nickname: 'Countess',
-  preferred_username: 'ada.king',
-  profile: 'https://people.example.com/ada',
-  picture: 'https://people.example.com/ada.png',
-  website: 'https://ada.example.com/',
-  gender: 'female',
-  birthdate: '1915-12-10',
-  zoneinfo: 'Europe/London',
-  locale: 'en',
-};
 
 export async function openWorld(t: TestContext, suite: string, suiteCertificate: string | undefined): Promise<World> {
   const front = await openFront(t);
@@ -96,7 +82,7 @@ export async function openWorld(t: TestContext, suite: string, suiteCertificate:
   };
   const person = await newPerson('Ada King');
   await newPerson('Example User', subjectOfSuite);
-  await (await signIn(person)).send('PATCH', '/v1/me', profile);
+  await (await signIn(person)).send('PATCH', '/v1/me', fullProfile);
 
   const folder = await scratchFolder('conformance');
   const register: World['register'] = async (alias, options = {}) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
+import { fullProfile } from '../support/full-profile.ts';
 import { sentence } from '../support/messages.ts';
 import {
   assertRefused,
@@ -85,7 +86,7 @@ const modules = {
   async 'oidcc-scope-profile'({ run, user }) {
     const { userinfo } = await run(user, { scope: 'openid profile' });
     assert.deepEqual(
-      Object.keys(profile).filter((name) => !(name in userinfo)),
+      Object.keys(fullProfile).filter((name) => !(name in userinfo)),
       [],
     );
     assert.equal(Number.isInteger(userinfo.updated_at), true);
@@ -224,7 +225,7 @@ const modules = {
   async 'oidcc-claims-essential'({ run, user }) {
     const claims = JSON.stringify({ userinfo: { name: { essential: true } } });
     const flow = await run(user, { scope: 'openid', claims });
-    assert.equal(flow.userinfo.name, profile.name);
+    assert.equal(flow.userinfo.name, fullProfile.name);
     assert.equal('name' in flow.claims, false);
   },
 
@@ -260,23 +261,6 @@ const modules = {
     await run(user);
   },
 } satisfies Record<string, (scene: Scene) => Promise<void>>;
-
-/** What an account can say about its user, in the names of OpenID Connect Core §5.1. */
-const profile = {
-  name: 'Ada King',
-  given_name: 'Ada',
-  family_name: 'King',
-  middle_name: 'Augusta',
-  nickname: 'Countess',
-  preferred_username: 'ada.king',
-  profile: 'https://people.example.com/ada',
-  picture: 'https://people.example.com/ada.png',
-  website: 'https://ada.example.com/',
-  gender: 'female',
-  birthdate: '1915-12-10',
-  zoneinfo: 'Europe/London',
-  locale: 'en',
-};
 
 /** The suite skips a module whose scope is not in `scopes_supported`. */
 const assertSkipped = ({ scopes_supported }: Scene['metadata'], scope: string) =>
@@ -318,8 +302,8 @@ function requestObject(inside: Fields): Fields {
 
 async function openScene(signet: Signet, mode: Mode): Promise<Scene> {
   const client = await signet.registerClient({ id_token_signed_response_alg: 'RS256' });
-  const user = await signet.signedInUser({ name: profile.name });
-  const entered = { ...profile, name: undefined, preferred_username: `ada.${mode}` };
+  const user = await signet.signedInUser({ name: fullProfile.name });
+  const entered = { ...fullProfile, name: undefined, preferred_username: `ada.${mode}` };
   assert.equal((await user.browser.patch('/v1/me', entered)).status, 200);
   const metadata = (await (await fetch(`${signet.url}/.well-known/openid-configuration`)).json()) as Scene['metadata'];
   const jwks = createLocalJWKSet((await (await fetch(String(metadata.jwks_uri))).json()) as JSONWebKeySet);
